@@ -29,7 +29,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-SHOWN = tuple(f"docs/{name}.md" for name in ("index", "jobs", "history"))
+HOW_TO = ("small-files", "who-wrote", "cost", "delete")
+SHOWN = (
+    *(f"docs/{name}.md" for name in ("index", "jobs", "history")),
+    *(f"docs/how-to/{name}.md" for name in HOW_TO),
+)
 """Documents whose examples show what they print."""
 COLUMNS = 84
 _BLOCK = re.compile(r"^```(python|console)\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.MULTILINE | re.DOTALL)

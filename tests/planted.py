@@ -108,8 +108,9 @@ BUGS = [
         "commit",
         "a snapshot replaces the one that another writer has published",
         "lakebed/src/write/commit.rs",
-        "match storage.publish(path, Existing::Refuse, bytes) {",
-        "match storage.publish(path, if BUG { Existing::Replace } else { Existing::Refuse }, bytes) {",
+        "match storage.publish(path, ExistingFile::Refuse, bytes) {",
+        "match storage.publish(path, if BUG { ExistingFile::Replace } else { ExistingFile::Refuse }, "
+        "bytes) {",
         "tests/test_paimon_commits_racing.py",
     ),
     Planted(

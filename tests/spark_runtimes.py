@@ -41,6 +41,10 @@ class SparkRuntimes(Engine):
         found: list[str] = _table(answer)[0].to_pylist()
         return found
 
+    def dangling(self, table: Path) -> set[str]:
+        """The delete files that Iceberg's action removes from the table in a folder. Raises: as `read`."""
+        return {*_table(self.ask("dangling", table=str(table)))[0].to_pylist()}
+
     def sql(self, statement: str) -> pa.Table:
         """What a statement gives. Raises: as `read`."""
         return _table(self.ask("sql", statement=statement))

@@ -27,9 +27,14 @@ SICK = {
     "small_file_count": 900,
     "partition_count": 20,
     "max_partition_file_count": 900,
-    "position_delete_file_count": 1001,
+    "position_delete_file_count": 1003,
     "equality_delete_file_count": 200,
     "deletion_vector_count": 0,
+    "delete_file_count": 1203,
+    "dangling_delete_file_count": 101,
+    "dangling_delete_size_in_bytes": 5 * MIB,
+    "dangling_deletion_vector_count": 0,
+    "dangling_equality_delete_file_count": 99,
     "deleted_record_ratio": 0.5,
     "manifest_count": 300,
     "entry_count": 5000,
@@ -200,6 +205,10 @@ def test_every_kind_of_problem_is_listed_and_has_calls() -> None:
         if one.column == "unused_key_count":
             assert one.calls == {}
             continue
+        if one.column == "dangling_delete_file_count":
+            # Paimon has no call that takes a vector without its file.
+            assert one.calls.keys() == (set() if one in of_paimon else {"spark", "python"})
+            continue
         assert one.calls.keys() <= set(ENGINES)
         assert one.calls.keys() >= {"spark", "flink"} if one in of_paimon else {"spark", "trino"}
         for statement in (*one.calls["spark"], *one.calls.get("trino", ())):
@@ -231,6 +240,45 @@ def test_calls_are_those_of_each_engine() -> None:
         "expire_snapshots(retention_threshold => '0s', retain_last => 250)",
     ]
     assert calls["small_manifest_count"]["python"] == ["import lakebed", "table.rewrite_manifests()"]
+
+
+@pytest.mark.parametrize(
+    ("vectors", "equality", "files", "spark", "has_python"),
+    [
+        (0, 0, 200, ["rewrite_position_delete_files"], True),
+        (0, 200, 0, ["rewrite_data_files"], True),
+        (0, 99, 101, ["rewrite_data_files", "rewrite_position_delete_files"], True),
+        (200, 0, 0, ["rewrite_data_files"], False),
+        # Vectors share files, which only an engine takes apart.
+        (99, 0, 101, ["rewrite_data_files", "rewrite_position_delete_files"], False),
+    ],
+)
+def test_dangling_deletes_go_with_what_is_the_least(
+    vectors: int, equality: int, files: int, spark: list[str], has_python: bool
+) -> None:
+    name = TableName("lake", ("shop", "orders"), "shop.orders --catalog lake", ("import lakebed",))
+    row = {
+        "dangling_delete_file_count": vectors + equality + files,
+        "dangling_deletion_vector_count": vectors,
+        "dangling_equality_delete_file_count": equality,
+    }
+    (found,) = (one for one in found_of(row, name) if one.column == "dangling_delete_file_count")
+    assert found.what == "200 of 1,203 delete files and vectors (5.2 MB) apply to no live data file"
+    called = [statement.partition("system.")[2].partition("(")[0] for statement in found.calls["spark"]]
+    assert called == spark
+    assert ("python" in found.calls) == has_python
+    assert all("'rewrite-all', 'true'" in statement for statement in found.calls["spark"])
+    twice = found_of({**row, "partition_count": 1}, name)
+    (of_one,) = (one for one in twice if one.column == "dangling_delete_file_count")
+    assert of_one.calls["spark"].count(found.calls["spark"][0]) == (2 if vectors or equality else 1)
+
+
+def test_what_is_dangling_is_no_other_problem() -> None:
+    row = {"position_delete_file_count": 1002, "equality_delete_file_count": 199}
+    kinds = {one.column for one in found_of(row, TableName())}
+    assert not kinds & {"position_delete_file_count", "equality_delete_file_count"}
+    fewer = {"dangling_delete_file_count": 100, "dangling_equality_delete_file_count": 100}
+    assert "dangling_delete_file_count" not in {one.column for one in found_of(fewer, TableName())}
 
 
 def test_names_that_are_no_words_are_quoted() -> None:

@@ -15,6 +15,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from command_line import run
 from paimon_real import MadeTable
@@ -180,11 +181,33 @@ def test_the_dag_of_airflow(tmp_path: Path, sick: str) -> None:
         assert ("AirflowFailException" in said) == (state == "failed")
 
 
-def test_the_page_shows_the_recipes_that_are_run() -> None:
-    page = (PROJECT / "docs" / "alerts.md").read_text("utf-8")
+def test_the_calls_that_a_dag_of_airflow_types(tmp_path: Path) -> None:
+    programs, environment = recipe("airflow", tmp_path)
+    home = tmp_path / "airflow"
+    (home / "dags").mkdir(parents=True)
+    shutil.copy(ALERTS / "airflow_mend.py", home / "dags")
+    schema = pa.schema([("id", pa.int64())])
+    table = lakebed.create_table(tmp_path / "shop" / "orders", schema, "iceberg")
+    for number in range(6):
+        rows = pa.table({"id": [number]}, schema=schema)
+        table = table.append_files(
+            lakebed.describe_file(table, f"data/{number}.parquet", rows, file_size_in_bytes=9)
+        )
+    environment |= {"AIRFLOW_HOME": str(home), "AIRFLOW__CORE__LOAD_EXAMPLES": "False"}
+    environment |= {"AIRFLOW_VAR_LAKE_TABLES": json.dumps([str(SAMPLE_TABLE), str(table.location)])}
+    assert ran([programs / "airflow", "db", "migrate"], environment, home).returncode == 0
+    done = ran([programs / "airflow", "tasks", "test", "table_mending", "calls"], environment, home)
+    assert done.stdout.count("ALTER TABLE shop.orders EXECUTE optimize(") >= 1, done.stdout + done.stderr
+
+
+def test_pages_show_the_recipes_that_are_run() -> None:
+    pages = [PROJECT / "docs" / name for name in ("alerts.md", "how-to/airflow.md")]
     shown = re.findall(
-        r"^```\w+ title=\"(examples/alerts/[^\"]+)\"\n(.*?)^```$", page, re.MULTILINE | re.DOTALL
+        r"^```\w+ title=\"(examples/alerts/[^\"]+)\"\n(.*?)^```$",
+        "\n".join(page.read_text("utf-8") for page in pages),
+        re.MULTILINE | re.DOTALL,
     )
+    assert {name for name, _ in shown} >= {f"examples/alerts/{path.name}" for path in ALERTS.glob("*.py")}
     assert {Path(name).suffix for name, _ in shown} == {".py", ".sh", ".sql"}
     for name, text in shown:
         assert (PROJECT / name).read_text("utf-8") == text, name

@@ -12,12 +12,14 @@ from types import ModuleType
 from typing import Any
 
 import lakebed
+from lakebed import experimental
 from shared_data import OWN_DATA
 
 MODULES = (
     "lakebed",
     "lakebed.avro",
     "lakebed.errors",
+    "lakebed.experimental",
     "lakebed.iceberg",
     "lakebed.paimon",
     "lakebed.predicates",
@@ -118,7 +120,7 @@ def test_every_public_name_is_documented():
 
 def test_every_argument_of_readers_and_writers_is_documented():
     undocumented = []
-    for module in (lakebed.avro, lakebed.iceberg, lakebed.paimon):
+    for module in (lakebed.avro, experimental, lakebed.iceberg, lakebed.paimon):
         for function in filter(inspect.isfunction, map(vars(module).get, module.__all__)):
             said = re.findall(r"\w+", str(inspect.getdoc(function)).partition("Args:")[2])
             undocumented += [

@@ -287,7 +287,7 @@ def test_findings_are_counted_by_kind_for_prometheus(monkeypatch: pytest.MonkeyP
     lines = run("health", TABLE, "-o", "openmetrics").stdout.splitlines()
     found = {line[-1] for line in lines if line.startswith("lakebed_findings{") and "snapshot_count" in line}
     assert found == {"1"}
-    assert len([line for line in lines if line.startswith("lakebed_findings{")]) == 10
+    assert len([line for line in lines if line.startswith("lakebed_findings{")]) == 11
 
 
 def test_labels_of_metrics_are_escaped() -> None:

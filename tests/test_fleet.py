@@ -17,6 +17,7 @@ from test_cli_catalogs import run as run_of_catalog
 from test_cli_terminal import few_snapshots, terminal
 
 import lakebed
+from lakebed import fleet
 from lakebed.errors import SchemaError
 from shared_data import SAMPLE_TABLE
 
@@ -142,6 +143,32 @@ def test_a_terminal_gets_a_line_each_the_worst_first(
     assert "10 snapshots hold on to" in lines[3]
     assert max(map(len, lines)) <= 80
     assert shown.stderr == "4 tables, 2 with problems, 1 not read; `lakebed health TABLE` says what to do\n"
+
+
+def test_of_one_problem_the_largest_number_is_first(
+    terminal: Any, warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lakebed.cli.thresholds.configured", lambda: [("lakebed.toml", {"snapshots": 7})])
+    expired = lakebed.open_table(warehouse / "a.db/items").expire_snapshots(retain_last=8)
+    assert expired is not None
+    lines = terminal("health", str(warehouse)).stdout.splitlines()
+    assert [line.split()[0] for line in lines[2:]] == ["b.damaged", "a.orders", "b.orders", "a.items"]
+    assert [number in line for number, line in zip(("10", "10", "8"), lines[3:], strict=True)] == [True] * 3
+
+
+def test_namespaces_of_a_catalog_are_listed_side_by_side() -> None:
+    both = threading.Barrier(2, timeout=30)
+
+    class Catalog:
+        def list_namespaces(self, namespace: tuple[str, ...]) -> list[tuple[str, ...]]:
+            return [] if namespace else [("a",), ("b",)]
+
+        def list_tables(self, namespace: tuple[str, ...]) -> list[tuple[str, ...]]:
+            both.wait()
+            return [(*namespace, "t")]
+
+    assert fleet.names_in(Catalog(), []) == ["a.t", "b.t"]
+    assert fleet.names_in(Catalog(), ["b", "a"]) == ["b.t", "a.t"]
 
 
 def test_a_catalog_and_its_namespaces(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 from command_line import printed
+from test_dangling import by_plans
 
 import lakebed
 from iceberg_golden import each_golden_iceberg_table
@@ -72,9 +73,7 @@ def of_deletes(table: lakebed.Table, where: str | None) -> dict[str, Any]:
     }
     if table.format == "paimon":
         sums["deletion_vector_count"] = sums["delete_file_count"]
-    deleted = sums["delete_record_count" if table.format == "paimon" else "position_delete_record_count"]
-    records = sum(column(partitions, "record_count"))
-    return {**sums, "deleted_record_ratio": deleted / records if records else None}
+    return {**sums, **by_plans(table, where)}
 
 
 def of_manifests(table: lakebed.Table, where: str | None) -> dict[str, Any]:

@@ -47,7 +47,7 @@ class Files:
 
     def open(self) -> lakebed.Table:
         """The table with all files in a snapshot."""
-        more: dict[str, Any] = {"first_row_id": 0} if self.table.version == 3 else {}
+        more: dict[str, Any] = {"first_row_id": 0, "added_rows": 0} if self.table.version == 3 else {}
         self.table.commit(*self.records, **more)
         return self.table.open()
 

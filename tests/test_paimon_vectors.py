@@ -114,5 +114,5 @@ def test_a_file_that_is_not_live_gets_no_vector(tmp_path: Path) -> None:
     assert [path.rpartition("/")[2] for path in found] == ["b"]
     with pytest.raises(LakebedError):
         both.replace_files(["bucket-0/b"], one, deletes=marking("b"))
-    with pytest.raises(TypeError, match="removed_deletes go with deletes"):
+    with pytest.raises(TypeError, match="removed_deletes need deletes"):
         both.replace_files(["bucket-0/b"], one, removed_deletes=["index-b"])

@@ -100,8 +100,8 @@ def test_examples_print_what_is_shown(document: str) -> None:
 
 def test_every_document_with_examples_is_run() -> None:
     with_code = {
-        f"docs/{path.name}"
-        for path in (PROJECT / "docs").glob("*.md")
+        str(path.relative_to(PROJECT))
+        for path in (PROJECT / "docs").rglob("*.md")
         if any(True for _ in documents.blocks(path.read_text("utf-8")))
     }
     assert with_code - {*DOCUMENTS, *documents.SHOWN} == set()

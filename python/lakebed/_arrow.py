@@ -27,7 +27,7 @@ def named(source: Any) -> Any:
 
 
 def type_schema(kind: pa.DataType) -> pa.Schema:
-    """A type as it enters the compiled core: that of the only field of a schema, extension types as what they
+    """A type as the compiled core takes it: that of the only field of a schema, extension types as what they
     store.
     """
     return pa.schema([("value", kind.storage_type if isinstance(kind, pa.BaseExtensionType) else kind)])
@@ -89,7 +89,7 @@ def reader(stream: BatchStream) -> pa.RecordBatchReader:
 
 
 def bytes_array(data: Any) -> pa.Array:
-    """A buffer as the only value of a `large_binary` array: how bytes enter the compiled core.
+    """A buffer as the only value of a `large_binary` array: how the compiled core takes bytes.
 
     Args: data, anything with the buffer protocol; it is not copied, and kept alive by the array.
     Raises: TypeError where there is no contiguous buffer.

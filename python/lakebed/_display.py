@@ -181,7 +181,8 @@ def _column(field: pa.Field, column: pa.ChunkedArray, view: str | None) -> list[
 
 def _form(field: pa.Field, view: str | None) -> Callable[[Any], str]:
     """How a column's values become texts."""
-    name, is_struct = field.name, pa.types.is_struct(field.type)
+    # Partitions may be unions of structs: each has the fields of its spec.
+    name, is_struct = field.name, pa.types.is_struct(field.type) or pa.types.is_union(field.type)
     if pa.types.is_timestamp(field.type):
         return moment
     if words := words_of(field, view):

@@ -38,9 +38,11 @@ __all__ = [
     "byte_count",
     "check_locations",
     "check_names",
+    "decode_mumbling",
     "decode_rows",
     "decode_values",
     "divisible",
+    "encode_mumbling",
     "encode_rows",
     "encode_values",
     "find_tables",
@@ -51,11 +53,14 @@ __all__ = [
     "iceberg_fields",
     "iceberg_filter",
     "iceberg_layout",
+    "iceberg_read_content_entries",
     "iceberg_read_deletion_vector",
+    "iceberg_read_live_files",
     "iceberg_read_manifest",
     "iceberg_read_manifest_list",
     "iceberg_read_metadata",
     "iceberg_stage",
+    "iceberg_write_content_entries",
     "iceberg_write_manifest",
     "iceberg_write_manifest_list",
     "iceberg_write_metadata",
@@ -348,6 +353,7 @@ class Table:
     def refreshed(self) -> Table: ...
     def at(self, place: Place) -> Table: ...
     def scan(self, view: View, options: object) -> Scan: ...
+    def absent_partition_fields(self) -> dict[int, list[str]]: ...
     @property
     def metadata_tables(self) -> list[str]: ...
 
@@ -441,6 +447,20 @@ def decode_values(binary: Any, types: Any) -> Batch: ...
 def encode_values(array: Any) -> Batch: ...
 def iceberg_expression(table: Table, filter: str, form: str) -> str: ...
 def iceberg_filter(table: Table, expression: str, case_sensitive: bool) -> str: ...
+def iceberg_read_content_entries(
+    source: Any,
+    columns: Sequence[str] | None,
+    table: object | None,
+    listed: object | None,
+    limits: object,
+    threads: int | None,
+) -> BatchStream: ...
+def iceberg_write_content_entries(
+    entries: Any, target: tuple[Any, bool], table: object, codec: str, limits: object
+) -> bytes | None: ...
+def iceberg_read_live_files(tree: object) -> BatchStream: ...
+def decode_mumbling(bitmap: bytes, limits: object) -> Batch: ...
+def encode_mumbling(positions: Sequence[int]) -> bytes: ...
 def iceberg_read_deletion_vector(source: Any, offset: int, length: int, limits: object) -> Batch: ...
 def iceberg_read_manifest(
     source: Any, columns: Sequence[str] | None, listed: str | None, limits: object, threads: int | None

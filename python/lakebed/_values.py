@@ -133,7 +133,7 @@ def _date(day: int) -> str:
 
 
 def _clock(time: int, digits: int) -> str:
-    """A time of day in units of so many digits of a second; hours go on where it is of no day."""
+    """A time of day in units of so many digits of a second; hours count past 23 where it is of no day."""
     seconds, fraction = divmod(time, 10**digits)
     minutes, second = divmod(seconds, 60)
     hour, minute = divmod(minutes, 60)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from lakebed import _native
+from lakebed._threads import in_order
 from lakebed.errors import TableNotFoundError, UnsupportedError
 from lakebed.file_io import FileIOStorage, IcebergFiles, PaimonFiles
 from lakebed.storage.failures import converted, failure, loaded, words_of
@@ -76,7 +77,7 @@ class Entry(ABC):
 
     @property
     def branch(self) -> str:
-        """The branch that the catalog's name of the table leads to."""
+        """The branch that the catalog's name of the table means."""
         return "main"
 
     @property
@@ -317,7 +318,7 @@ def list_tables(catalog: Any, namespace: tuple[str, ...] = ()) -> Iterator[str]:
     """The names of the tables in a namespace of a catalog of PyIceberg, and in those within it.
 
     Raises: TableNotFoundError for a namespace that is not there, OSError.
-    Cost: two requests a namespace.
+    Cost: two requests a namespace, of up to 16 namespaces of a catalog at once.
     """
     shown = ".".join(namespace)
     if namespace:
@@ -328,10 +329,10 @@ def list_tables(catalog: Any, namespace: tuple[str, ...] = ()) -> Iterator[str]:
     except (TableNotFoundError, UnsupportedError):
         # Catalogs without nested namespaces say so in different ways.
         inner = []
-    for one in inner:
-        # Some give a namespace's own name where it has none within it.
-        if len(one) > len(namespace):
-            yield from list_tables(catalog, tuple(one))
+    # Some give a namespace's own name where it has none within it.
+    within = [tuple(one) for one in inner if len(one) > len(namespace)]
+    for _, found in in_order(within, lambda one: list(list_tables(catalog, one)), 1 if namespace else 16):
+        yield from found
 
 
 def entry_of(given: IcebergTable | PaimonTable) -> Entry:

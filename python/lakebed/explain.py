@@ -48,7 +48,7 @@ class Explain:
 
     @classmethod
     def from_json(cls, text: str) -> Explain:
-        """The funnel the compiled core hands over as JSON text."""
+        """The funnel that the compiled core gives as JSON text."""
         return cls(tuple(Step(**step) for step in json.loads(text)["steps"]))
 
     def to_dict(self) -> dict[str, list[dict[str, Any]]]:

@@ -38,7 +38,7 @@ class FileIOStorage(Storage, ConcurrentStorage):
         self.concurrent_reads = LOCAL_READS if self._is_local else None
 
     def renew(self, other: FileIOStorage) -> None:
-        """Goes on with the credentials of another, which the catalog gave out later."""
+        """Uses the credentials of another from now on, which the catalog issued later."""
         self._io = other._io
 
     @reported

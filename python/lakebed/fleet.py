@@ -40,8 +40,8 @@ READS = 64
 # Columns of `health` that show problems, those first that cost readers most.
 _WORST = (
     *("equality_delete_file_count", "deleted_record_ratio", "position_delete_file_count"),
-    *("level_0_file_count", "small_file_count", "small_manifest_count", "deleted_entry_count"),
-    *("max_partition_file_count", "snapshot_count"),
+    *("level_0_file_count", "small_file_count", "dangling_delete_file_count", "small_manifest_count"),
+    *("deleted_entry_count", "max_partition_file_count", "snapshot_count"),
 )
 
 REMOTE_TABLES = 48
@@ -53,13 +53,21 @@ class NamedTable:
     """A table that was asked for.
 
     Attributes: name, what it is called among the others; given, what a command opens it by; open, what opens
-        it, raising what `open_table` and catalogs raise; is_local, whether its files are local ones.
+        it, raising what `open_table` and catalogs raise; is_local, whether its files are local ones; storage,
+        what it is read through, whose secrets no error may show.
     """
 
     name: str
     given: str = field(repr=False)
     open: Callable[[], Table] = field(repr=False)
     is_local: bool = False
+    storage: object | None = field(default=None, repr=False)
+
+    @staticmethod
+    def of_table(table: Table) -> NamedTable:
+        """A table that is open already."""
+        named = NamedTable.of_path(table.location, lambda: table)
+        return replace(named, storage=table.opening.storage)
 
     @staticmethod
     def of_path(path: str, opener: Callable[[], Table], name: str | None = None) -> NamedTable:
@@ -120,7 +128,8 @@ def names_in(catalog: Any, wanted: Sequence[str]) -> list[str]:
     """
     if not wanted:
         return list(list_tables(catalog))
-    return [inner for name in wanted for inner in _within(catalog, name)]
+    found = in_order(wanted, lambda name: _within(catalog, name), REMOTE_TABLES)
+    return [inner for _, names in found for inner in names]
 
 
 def _within(catalog: Any, name: str) -> list[str]:
@@ -154,23 +163,36 @@ def _at_once(are_local: bool) -> int:
 
 
 def each(
-    tables: Sequence[NamedTable], work: Callable[[Table], Result]
+    tables: Sequence[NamedTable], work: Callable[[NamedTable, Table], Result]
 ) -> Iterator[tuple[NamedTable, Result | Exception]]:
     """Each table with what work makes of it, or with what it raised, in their order."""
 
     def attempt(named: NamedTable) -> Result | Exception:
         try:
-            return work(named.open())
+            return work(named, named.open())
         except Exception as error:  # noqa: BLE001 - other tables are to answer all the same
             return error
 
     return in_order(tables, attempt, _at_once(all(one.is_local for one in tables)))
 
 
-def rank(found: Sequence[Finding]) -> tuple[int, int]:
-    """By what tables are sorted, the one with the worst problem first, of these the one with most."""
-    places = (_WORST.index(one.column) if one.column in _WORST else len(_WORST) for one in found)
-    return min(places, default=len(_WORST) + 1), -len(found)
+def worst_of(found: Sequence[Finding]) -> Finding | None:
+    """The problem that costs readers most; None where there is none."""
+    return min(found, key=lambda one: _place(one.column), default=None)
+
+
+def rank(found: Sequence[Finding], row: Mapping[str, Any]) -> tuple[int, float, int]:
+    """By what tables are sorted: the one with the worst problem first, of these the one where its number is
+    largest, then the one with most problems. Args: row, of `health`.
+    """
+    worst = worst_of(found)
+    if worst is None:
+        return _place(""), 0, 0
+    return _place(worst.column), -float(row.get(worst.column) or 0), -len(found)
+
+
+def _place(column: str) -> int:
+    return _WORST.index(column) if column in _WORST else len(_WORST) + (not column)
 
 
 def health(
@@ -209,20 +231,20 @@ def health(
 
     def named(one: Any) -> NamedTable:
         if isinstance(one, Table):
-            return NamedTable.of_path(one.location, lambda: one)
+            return NamedTable.of_table(one)
         if is_of_catalog(one):
-            return NamedTable(name_of(one), name_of(one), lambda: open_table(one, **how))
+            return NamedTable(name_of(one), name_of(one), lambda: open_table(one, **how), storage=storage)
         table = NamedTable.of_path(os.fspath(one), lambda: open_table(one, **how))
-        return table if storage is None else replace(table, is_local=False)
+        return table if storage is None else replace(table, is_local=False, storage=storage)
 
-    def row(table: Table) -> pa.Table:
+    def row(_: NamedTable, table: Table) -> pa.Table:
         table = table if at is None else table.at(at)
         return table.health(small_bytes=small_bytes, **selection).to_arrow()
 
     rows = [with_name(row_of(schema), "", None).slice(0, 0)]
     for one, found in each(list(map(named, tables)), row):
         if isinstance(found, Exception):
-            rows.append(with_name(row_of(schema), one.name, error_text(found, one.given, storage)))
+            rows.append(with_name(row_of(schema), one.name, error_text(found, one.given, one.storage)))
         else:
             rows.append(with_name(found, one.name, None))
     return pa.concat_tables(rows)

@@ -1,4 +1,4 @@
-"""Whether paths that metadata names lead to where they may."""
+"""Whether paths that metadata names are where they may be."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def check_locations(
     Paths are compared name by name, never as text: `/t10/x` is not below `/t1`. Schemes are compared without
     case, `s3`, `s3a` and `s3n` are one, as are `abfs`, `abfss`, `az`, `wasb` and `wasbs`, `gs` and `gcs`,
     `file:/`, `file:///` and no scheme; hosts are compared as they are written, and in `hdfs` and `viewfs` may
-    be left out. Names stay percent-encoded. A bare file name, as in Paimon's `file_name`, leads to the
+    be left out. Names stay percent-encoded. A bare file name, as in Paimon's `file_name`, is below the
     table's own folders and is always fine; other relative paths need a relative prefix.
 
     Never below any prefix: folders `.` and `..`, also percent-encoded, over and over if need be; control

@@ -46,14 +46,14 @@ def open_table(
             (`obstore.store.S3Store` and its kin) or any `lakebed.Storage`; or "pyarrow", "fsspec" or
             "obstore", which then opens the URI. Without one, remote URIs are read with the first of these
             three that is installed and knows the scheme.
-        format: "paimon", "iceberg", or None to find out. Paimon is tried first, since its tables may carry
+        format: "paimon", "iceberg", or None to find out. Paimon is tried first, since its tables may have
             Iceberg metadata for other readers; in a folder of Iceberg's the version hint says which metadata
             file is current, else the highest version does.
         relocate: prefixes of paths written inside the metadata, and where they are now, for tables that were
             copied or moved: `{"s3://old/": "/mnt/copy/"}`. Files are looked for there, on the same storage;
             rows show paths as they are written. Of several prefixes the longest counts.
         allowed_prefixes: where files may be that the metadata names, beside the table's location and what
-            `relocate` leads to; [] for nowhere else. None is anywhere on the table's own storage. Checked as
+            `relocate` names; [] for nowhere else. None is anywhere on the table's own storage. Checked as
             by `check_locations`, always: paths that climb by `..`, hold credentials, or lead to a web server,
             a link-local address or, from a remote table, a local file are never opened.
         limits: what reading one metadata file may cost.

@@ -44,7 +44,7 @@ def rewrite_paths(
     limit: int | None = None,
     threads: int | None = None,
 ) -> CopyScan:
-    """Writes a copy of a table's metadata whose paths lead elsewhere, and lists the files to copy for it.
+    """Writes a copy of a table's metadata whose paths are elsewhere, and lists the files to copy for it.
 
     The metadata is written below `to` when this is called, as the table's own folder will be: `to` may be
     that folder itself, or one to copy from. Data files are not touched: copy what the rows say, and the

@@ -117,7 +117,7 @@ class Scan:
     def filter(self, condition: str | Predicate) -> Scan:
         """The rows that match a condition on the scan's own columns: `file_size_in_bytes > 1000` of `files`.
 
-        A view's own `where` is on the table's columns where rows are manifests or files, and spares reading;
+        A view's own `where` is on the table's columns where rows are manifests or files, and saves reading;
         this one looks at every row.
         Args: condition, SQL-like text or a condition made with `lakebed.col`.
         Raises: PredicateError for what cannot be bound to these columns, at once.
@@ -145,6 +145,10 @@ class Scan:
         columns = "\n".join(printable(f"  {field.name}: {field.type}") for field in schema)
         return f"<lakebed {self._name}>\n{columns}"
 
+    def _preview(self, count: int) -> pa.Table:
+        """The first rows as people read them."""
+        return self.head(count)
+
     def _repr_html_(self) -> str:
         """The first rows, a line each, with bytes and times as people read them.
 
@@ -152,7 +156,7 @@ class Scan:
         The one row of `health` is upright, a line for each column that has a value.
         Cost: as `head`.
         """
-        rows = self.head(_PREVIEW_ROWS + 1)
+        rows = self._preview(_PREVIEW_ROWS + 1)
         if self._view_name == "health" and rows.num_rows == 1:
             (cells,) = _display.cells(rows, self._view_name)
             lines = [line for line in zip(rows.schema.names, cells, strict=True) if line[1] != "null"]

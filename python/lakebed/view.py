@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from lakebed import _display, _native
 from lakebed._arguments import names, positive
 from lakebed._keywords import VIEWS, spell_out
+from lakebed._specs import PARTITIONS, SPEC, Specs
 from lakebed._values import to_records
 from lakebed.advice import TableName, Thresholds
 from lakebed.advice.findings import findings
@@ -185,6 +187,34 @@ class ViewScan(Scan):
     def limit(self) -> int | None:
         """The most rows to return."""
         return self._options.limit
+
+    @cached_property
+    def specs(self) -> Specs:
+        """By which partitions are shown: the table's specs, none for views whose rows do not say which they
+        are of, and for the engine's own tables, which are shown as the engine does.
+
+        Raises, Cost: as `Specs.of`.
+        """
+        if self.name == "metadata_table" or not set(PARTITIONS) & set(self.schema.names):
+            return Specs({})
+        specs = Specs.of(self._table)
+        is_known = not specs.absent or SPEC in self._with(columns=None).schema.names
+        return specs if is_known else Specs({})
+
+    def preview(self, count: int) -> pa.Table:
+        """The first rows as people and JSON get them: partitions have the fields of their spec alone.
+
+        Raises: as `to_arrow`. Cost: as `head`.
+        """
+        columns = self._options.columns
+        if columns is None or SPEC in columns or not self.specs.differ_in(self.schema):
+            return self.specs.shown(self.head(count))
+        limit = count if self._options.limit is None else min(count, self._options.limit)
+        rows = self._with(columns=[*columns, SPEC], limit=limit).to_arrow()
+        return self.specs.shown(rows).drop_columns([SPEC])
+
+    def _preview(self, count: int) -> pa.Table:
+        return self.preview(count)
 
     def head(self, count: int = 10) -> pa.Table:
         """The first rows, the limit pushed down to the scan. Raises: as `to_arrow`."""

@@ -6,6 +6,7 @@ python rust/fuzz/seeds.py FOLDER
 from __future__ import annotations
 
 import base64
+import gzip
 import json
 import sys
 from collections.abc import Iterator
@@ -108,6 +109,19 @@ def secrets() -> Iterator[tuple[str, bytes]]:
     )
 
 
+def content_entries() -> Iterator[tuple[str, bytes]]:
+    """Iceberg's manifests of content entries that are short enough or in Avro, and bitmaps."""
+    folder = DATA / "golden" / "iceberg_next" / "experimental_content_entry"
+    for path in sorted((folder / "metadata").iterdir()):
+        if path.suffix == ".avro" or path.stat().st_size <= MOST_BYTES:
+            yield path.name, path.read_bytes()
+    with gzip.open(folder / "mumbling.jsonl.gz", "rt", encoding="utf-8") as lines:
+        vectors = [json.loads(line) for line in lines]
+    for number, vector in enumerate(vectors):
+        if vector["kind"] == "bitmap" and len(vector["hex"]) < 1000:
+            yield f"bitmap-{number}", bytes.fromhex(vector["hex"])
+
+
 def varint(number: int) -> bytes:
     """A zigzag varint of a number from 0."""
     rest, out = number << 1, bytearray()
@@ -169,6 +183,7 @@ def seeds() -> dict[str, list[tuple[str, bytes]]]:
         "schema": [(name, text) for name, text in schemas if 0 < len(text) < 6 << 10],
         "columnar": list(columnar()),
         "container": avro,
+        "content_entry": list(content_entries()),
         "encryption": [*iceberg, *secrets()],
         "iceberg": [*of_formats["iceberg"], *parquet],
         "paimon": [*of_formats["paimon"], *rows()],

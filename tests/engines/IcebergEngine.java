@@ -10,6 +10,8 @@ import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
 import java.math.BigDecimal;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
@@ -39,10 +41,15 @@ import org.apache.iceberg.FileMetadata;
 import org.apache.iceberg.FileScanTask;
 import org.apache.iceberg.Files;
 import org.apache.iceberg.HasTableOperations;
+import org.apache.iceberg.ManifestContent;
+import org.apache.iceberg.ManifestFile;
 import org.apache.iceberg.MetadataTableType;
 import org.apache.iceberg.MetadataTableUtils;
 import org.apache.iceberg.Metrics;
+import org.apache.iceberg.MetricsConfig;
 import org.apache.iceberg.OverwriteFiles;
+import org.apache.iceberg.PartitionSpec;
+import org.apache.iceberg.PartitionSpecParser;
 import org.apache.iceberg.PartitionStatistics;
 import org.apache.iceberg.PartitionStatisticsScan;
 import org.apache.iceberg.PartitionStatsHandler;
@@ -53,6 +60,7 @@ import org.apache.iceberg.Schema;
 import org.apache.iceberg.SchemaParser;
 import org.apache.iceberg.Snapshot;
 import org.apache.iceberg.SnapshotParser;
+import org.apache.iceberg.SortOrder;
 import org.apache.iceberg.StaticTableOperations;
 import org.apache.iceberg.StructLike;
 import org.apache.iceberg.Table;
@@ -152,6 +160,9 @@ public final class IcebergEngine {
         }
         if (operation.equals("expressions")) {
             return expressions(request);
+        }
+        if (operation.equals("content_entries")) {
+            return contentEntries(request);
         }
         Table table = new HadoopTables(new Configuration()).load(request.get("table").asText());
         if (operation.equals("manage")) {
@@ -519,6 +530,54 @@ public final class IcebergEngine {
             object.put(field.name(), value(field.type(), row.get(i, Object.class)));
         }
         return object;
+    }
+
+    // Classes of version 4 that are not public yet, in releases that have them.
+
+    private static List<Object> contentEntries(JsonNode request) throws Exception {
+        Schema schema = SchemaParser.fromJson(request.get("schema").toString());
+        Map<Integer, PartitionSpec> specs = new LinkedHashMap<>();
+        for (JsonNode json : request.get("specs")) {
+            PartitionSpec spec = PartitionSpecParser.fromJson(schema, json.toString());
+            specs.put(spec.specId(), spec);
+        }
+        String path = request.get("path").asText();
+        FileIO io = new HadoopFileIO(new Configuration());
+        ManifestFile manifest = (ManifestFile) Proxy.newProxyInstance(
+                ManifestFile.class.getClassLoader(), new Class<?>[] {ManifestFile.class}, (proxy, method, arguments) ->
+                        switch (method.getName()) {
+                            case "path" -> path;
+                            case "length" -> io.newInputFile(path).getLength();
+                            case "content" -> ManifestContent.DATA;
+                            case "formatVersion" -> 4;
+                            case "snapshotId" -> request.get("snapshot_id").asLong();
+                            case "sequenceNumber" -> request.get("sequence_number").asLong();
+                            case "firstRowId" -> request.get("first_row_id").asLong();
+                            default -> null;
+                        });
+        Class<?> readers = Class.forName("org.apache.iceberg.V4ManifestReader");
+        Object builder = open(readers.getDeclaredMethod(
+                        "builder", ManifestFile.class, FileIO.class, Schema.class, Map.class))
+                .invoke(null, manifest, io, schema, specs);
+        open(builder.getClass().getDeclaredMethod("includeAll")).invoke(builder);
+        open(builder.getClass().getDeclaredMethod("tableLocation", String.class))
+                .invoke(builder, request.get("location").asText());
+        // With statistics of all columns.
+        Object metrics = open(MetricsConfig.class.getDeclaredMethod("from", Map.class, Schema.class, SortOrder.class))
+                .invoke(null, Map.of(), schema, SortOrder.unsorted());
+        open(builder.getClass().getDeclaredMethod("metricsConfig", MetricsConfig.class)).invoke(builder, metrics);
+        Object reader = open(builder.getClass().getDeclaredMethod("build")).invoke(builder);
+        Schema read = (Schema) open(readers.getDeclaredMethod("readSchema")).invoke(reader);
+        List<Object> rows = new ArrayList<>();
+        for (Object row : (Iterable<?>) reader) {
+            rows.add(struct(read.asStruct(), (StructLike) row));
+        }
+        return rows;
+    }
+
+    private static Method open(Method method) {
+        method.setAccessible(true);
+        return method;
     }
 
     private static String time(long units, long perSecond, String fraction, boolean zoned) {

@@ -5,7 +5,8 @@ Usage: python read_by_spark.py JARS, with PySpark 3.5; JARS with commas between 
 
 A request is {"op": "iceberg", "metadata": "/…", "name": "files"} or
 {"op": "paimon", "table": "/…", "name": "files"}; {"op": "orphans", "metadata": "/…", "older_than": 0} has
-Iceberg delete orphans and say which they were; {"op": "moved", "metadata": "/…", "source": "/…", "target":
+Iceberg delete orphans and say which they were; {"op": "dangling", "table": "/…"} the same of dangling delete
+files; {"op": "moved", "metadata": "/…", "source": "/…", "target":
 "/…", "staging": "/…", "since": null} has it write metadata for another place and say what is to be copied;
 {"op": "sql", "statement": "CALL …"} runs a statement, with a catalog `lake` of Iceberg's and `paimon` of
 Paimon's, below the folder that {"op": "warehouse"} gives.
@@ -79,6 +80,14 @@ class Reader:
         """The files that Iceberg's action deletes of the table of a metadata file."""
         deleted = self._actions().deleteOrphanFiles(self._table(metadata)).olderThan(older_than).execute()
         paths = [(str(path),) for path in deleted.orphanFileLocations()]
+        return self._spark.createDataFrame(paths, "file_path string")
+
+    def dangling(self, table: str) -> DataFrame:
+        """The delete files that Iceberg's action removes from the table in a folder."""
+        jvm = cast("Any", self._spark._jvm)
+        tables = jvm.org.apache.iceberg.hadoop.HadoopTables(self._spark._jsc.hadoopConfiguration())
+        action = self._actions().removeDanglingDeleteFiles(tables.load(table))
+        paths = [(str(file.location()),) for file in action.execute().removedDeleteFiles()]
         return self._spark.createDataFrame(paths, "file_path string")
 
     def moved(self, metadata: str, source: str, target: str, staging: str, since: str | None) -> DataFrame:

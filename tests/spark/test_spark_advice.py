@@ -129,8 +129,42 @@ def test_deletes_that_outlive_their_files(lake: Lake) -> None:
     lake.sql(
         f"CALL lake.system.rewrite_data_files(table => 'shop.{name}', options => map('rewrite-all','true'))"
     )
-    lake.follow("position_delete_file_count", name, "position_deletes=0.5")
+    lake.follow("dangling_delete_file_count", name)
     assert lake.at(name).deletes().to_arrow().num_rows == 0
+
+
+@pytest.mark.parametrize("partitioned", [True, False])
+def test_equality_deletes_that_outlive_their_files(lake: Lake, partitioned: bool) -> None:
+    name = lake.make("'format-version'='2'", partitioned=partitioned)
+    lake.append(name, rows=300)
+    for number in range(2):
+        add_equality_deletes(lake.at(name), [3 * number], 0 if partitioned else None)
+    lake.sql(
+        f"CALL lake.system.rewrite_data_files(table => 'shop.{name}', options => map('rewrite-all','true'))"
+    )
+    (row,) = lake.at(name).health().to_arrow().to_pylist()
+    # Iceberg itself removes those that are older than all data files.
+    assert row["dangling_equality_delete_file_count"] == row["delete_file_count"] == 1
+    lake.follow("dangling_delete_file_count", name)
+    assert lake.at(name).deletes().to_arrow().num_rows == 0
+    assert lake.rows(name) == 298
+
+
+def test_position_deletes_of_files_that_are_gone(lake: Lake) -> None:
+    """The others of their partition still apply."""
+    name = lake.make("'format-version'='2'", "'write.delete.granularity'='file'", _MERGE_ON_READ)
+    for number in range(2):
+        lake.append(name, 300 * number, 300, partition="0")
+    lake.sql(f"DELETE FROM lake.shop.{name} WHERE id % 10 = 0")
+    table = lake.at(name)
+    gone = table.files(filter="content = 0", limit=1).to_arrow()["file_path"].to_pylist()
+    table.delete_files(gone)
+    (row,) = lake.at(name).health().to_arrow().to_pylist()
+    assert (row["delete_file_count"], row["dangling_delete_file_count"]) == (2, 1)
+    assert row["deleted_record_ratio"] == 0.1
+    lake.follow("dangling_delete_file_count", name)
+    assert lake.at(name).deletes().to_arrow().num_rows == 1
+    assert lake.rows(name) == 270
 
 
 def test_position_delete_files(lake: Lake) -> None:

@@ -55,7 +55,11 @@ class Procedures(ABC):
 
     @abstractmethod
     def merge_position_deletes(self) -> Calls:
-        """Position delete files become few, and there are none of files that are gone."""
+        """Position delete files become few, and there are none of deleted files."""
+
+    @abstractmethod
+    def remove_dangling(self) -> Calls:
+        """Deletes that apply to no live data file are gone."""
 
     @abstractmethod
     def rewrite_manifests(self) -> Calls:
@@ -107,6 +111,19 @@ class _Iceberg(Procedures):
         spark = self._call("system.rewrite_position_delete_files", f", options => {options}")
         return {"spark": [spark], "trino": self._execute("optimize")}
 
+    def remove_dangling(self) -> Calls:
+        """Vectors and equality deletes go with a rewrite of data files alone, which must find some."""
+        vectors = self.counts["dangling_deletion_vector_count"]
+        equality = self.counts["dangling_equality_delete_file_count"]
+        files = self.counts["dangling_delete_file_count"] - vectors
+        rewrite = self._rewrite({"rewrite-all": "true", "remove-dangling-deletes": "true"})
+        # Tables without partitions keep those of the last commit; a second rewrite is newer than all.
+        rewrites = [rewrite] * (2 if self.counts["partition_count"] <= 1 else 1)
+        spark = rewrites if vectors or equality else []
+        if files > equality:
+            spark = [*spark, *self.merge_position_deletes()["spark"]]
+        return {"spark": spark, **(self._python(*_remove_dangling()) if files and not vectors else {})}
+
     def _without_dangling(self) -> list[str]:
         """What is to follow a rewrite of data files: their position deletes outlive them, vectors do not."""
         has_files = self.counts["position_delete_file_count"] > self.counts["deletion_vector_count"]
@@ -157,6 +174,10 @@ class _Paimon(Procedures):
     def merge_position_deletes(self) -> Calls:
         return self.apply_deletes()
 
+    def remove_dangling(self) -> Calls:
+        """Paimon removes a vector with its data file alone."""
+        return {}
+
     def rewrite_manifests(self) -> Calls:
         return {**self._both("sys.compact_manifest"), **self._python("table.rewrite_manifests()")}
 
@@ -183,6 +204,15 @@ class _Paimon(Procedures):
 def _map(options: Mapping[str, str]) -> str:
     """A map of Spark's SQL."""
     return f"map({', '.join(repr(word) for pair in options.items() for word in pair)})"
+
+
+def _remove_dangling() -> tuple[str, ...]:
+    # Vectors share a file, of which others may be live.
+    condition = "data_file_count = 0 AND content_offset IS NULL"
+    return (
+        f'gone = table.deletes(columns=["file_path"], filter="{condition}")',
+        "table = table.replace_files([], removed_deletes=gone)",
+    )
 
 
 def _expire(before: str, keep: int) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from lakebed._display import count, threshold
+from lakebed._display import count, size, threshold
 from lakebed.advice.calls import ENGINES, Procedures
 from lakebed.advice.names import TableName
 from lakebed.advice.thresholds import SMALL_BYTES
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 KINDS = (
     *("small_file_count", "max_partition_file_count", "level_0_file_count", "position_delete_file_count"),
-    *("equality_delete_file_count", "deleted_record_ratio", "small_manifest_count", "deleted_entry_count"),
-    *("snapshot_count", "unused_key_count"),
+    *("equality_delete_file_count", "deleted_record_ratio", "dangling_delete_file_count"),
+    *("small_manifest_count", "deleted_entry_count", "snapshot_count", "unused_key_count"),
 )
 """The columns of `health` that may show a problem."""
 
@@ -85,7 +85,7 @@ class _Row:
     def findings(self) -> Iterator[Finding]:
         found = chain(
             *(self._small_files(), self._uneven(), self._waiting(), self._position_deletes()),
-            *(self._deleted_rows(), self._manifests(), self._snapshots(), self._keys()),
+            *(self._deleted_rows(), self._dangling(), self._manifests(), self._snapshots(), self._keys()),
         )
         for one in found:
             # Engines would change another branch than this one.
@@ -138,7 +138,8 @@ class _Row:
             )
 
     def _position_deletes(self) -> Iterator[Finding]:
-        position, files = self._of["position_delete_file_count"], self._of["file_count"]
+        dangling = self._of["dangling_delete_file_count"] - self._of["dangling_equality_delete_file_count"]
+        position, files = self._of["position_delete_file_count"] - dangling, self._of["file_count"]
         if position > self._limits.position_deletes * files and files > 0:
             yield Finding(
                 "position_delete_file_count",
@@ -151,7 +152,8 @@ class _Row:
             )
 
     def _deleted_rows(self) -> Iterator[Finding]:
-        equality, files = self._of["equality_delete_file_count"], self._of["file_count"]
+        dangling, files = self._of["dangling_equality_delete_file_count"], self._of["file_count"]
+        equality = self._of["equality_delete_file_count"] - dangling
         calls = self._calls.apply_deletes()
         if equality > self._limits.equality_deletes * files:
             yield Finding(
@@ -169,10 +171,30 @@ class _Row:
                 calls,
             )
 
+    def _dangling(self) -> Iterator[Finding]:
+        dangling, files = self._of["dangling_delete_file_count"], self._of["file_count"]
+        if dangling <= self._limits.dangling_deletes * files:
+            return
+        amount = size(self._of["dangling_delete_size_in_bytes"])
+        named = f"`lakebed verify {self._table}` names them"
+        if self._row.get("format") == "iceberg":
+            named = (
+                f"`lakebed deletes {self._table} --columns file_path,data_file_count --filter "
+                "'data_file_count = 0'` names them"
+            )
+        yield Finding(
+            "dangling_delete_file_count",
+            f"{dangling:,} of {self._of['delete_file_count']:,} delete files and vectors ({amount}) apply to "
+            "no live data file",
+            "remove them",
+            self._calls.remove_dangling(),
+            (named,),
+        )
+
     def _manifests(self) -> Iterator[Finding]:
         small, manifests = self._of["small_manifest_count"], self._of["manifest_count"]
         entries, gone = self._of["entry_count"], self._of["deleted_entry_count"]
-        # Paimon's say that a file is gone beside the entry that added it, Iceberg's in place of it.
+        # Paimon's say that a file is deleted beside the entry that added it, Iceberg's in place of it.
         gone *= 2 if self._row.get("format") == "paimon" else 1
         of_deletes = self._of["delete_manifest_count"]
         calls = self._calls.rewrite_manifests()
@@ -188,7 +210,7 @@ class _Row:
         if entries > self._limits.entries and 2 * gone > entries and not one_each:
             yield Finding(
                 "deleted_entry_count",
-                f"{gone:,} of {entries:,} manifest entries are of files that are gone",
+                f"{gone:,} of {entries:,} manifest entries are of deleted files",
                 "rewrite the manifests",
                 calls,
             )

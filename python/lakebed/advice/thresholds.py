@@ -34,9 +34,10 @@ class Thresholds:
         waiting_files: (Paimon) files of level 0 per bucket that are none too many.
         position_deletes: (Iceberg) position delete files per data file.
         equality_deletes: (Iceberg) equality delete files per data file.
+        dangling_deletes: delete files and vectors that apply to no live data file, per data file.
         deleted_ratio: deleted rows of all rows in data files.
         manifests: manifests below 1 MiB.
-        entries: entries of manifests, of which half may then be of files that are gone.
+        entries: entries of manifests, of which half may then be of deleted files.
         snapshots: snapshots.
         rewrite_bytes: below so many bytes the table's own rewrite takes a file; None where nothing says it.
         origins: where a value is from that is not a default: a file, a property, the command line.
@@ -49,6 +50,7 @@ class Thresholds:
     waiting_files: float = 5
     position_deletes: float = 1
     equality_deletes: float = 0.1
+    dangling_deletes: float = 0.1
     deleted_ratio: float = 0.1
     manifests: int = 100
     entries: int = 1000

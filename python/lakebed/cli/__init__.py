@@ -105,7 +105,7 @@ for _view in views.VIEWS:
 
 def main() -> NoReturn:
     """Runs the command: exits with 0, 1 (bad table) or 2 (bad usage); with 130 after an interrupt, and with
-    141 where who read its output is gone, both without a word.
+    141 where nobody reads its output any more, both without a word.
     """
     if _COMPLETE in os.environ:
         from lakebed.cli import completion

@@ -11,12 +11,13 @@ from lakebed.predicates import col
 
 if TYPE_CHECKING:
     from lakebed._pyarrow import pa
+    from lakebed._specs import Specs
     from lakebed.advice import Thresholds
     from lakebed.predicates import Predicate
     from lakebed.table import Table
 
 _LARGEST = 5
-_SUMS = ("partition", "file_count", "record_count", "file_size_in_bytes")
+_SUMS = ("partition", "file_count", "record_count", "file_size_in_bytes", "spec_id")
 # Of the content of deletes.
 _EQUALITY = 2
 
@@ -38,7 +39,8 @@ def describe(table: Table, limits: Thresholds, opened: str) -> dict[str, Any]:
         for ref in refs
     )
     manifests = table.manifests(columns=["length"]).to_arrow()
-    partitions = table.partitions(columns=_SUMS).to_arrow()
+    of_partitions = table.partitions(columns=_SUMS)
+    partitions = of_partitions.to_arrow()
     types = [ref["type"] for ref in refs]
     (health,) = to_records(table.health(small_bytes=limits.small_bytes).to_arrow())
     return {
@@ -57,7 +59,7 @@ def describe(table: Table, limits: Thresholds, opened: str) -> dict[str, Any]:
             "bytes": total(partitions, "file_size_in_bytes"),
         },
         "deletes": _deletes(table),
-        "largest_partitions": _largest(partitions),
+        "largest_partitions": _largest(partitions, of_partitions.specs),
         "findings": findings(health, limits, TableName.of(table, opened)),
     }
 
@@ -104,9 +106,10 @@ def _row(scan: Any) -> dict[str, Any] | None:
     return dict(zip(rows.schema.names, to_rows(rows)[-1], strict=True))
 
 
-def _largest(groups: pa.Table) -> list[dict[str, Any]]:
+def _largest(groups: pa.Table, specs: Specs) -> list[dict[str, Any]]:
     """The partitions with most bytes, largest first; none where the table has no partition keys."""
     if not groups.schema.field("partition").type.num_fields:
         return []
     largest = groups.sort_by([("file_size_in_bytes", "descending")]).slice(0, _LARGEST)
-    return [dict(zip(("partition", "files", "rows", "bytes"), row, strict=True)) for row in to_rows(largest)]
+    rows = to_rows(specs.shown(largest).drop_columns(["spec_id"]))
+    return [dict(zip(("partition", "files", "rows", "bytes"), row, strict=True)) for row in rows]

@@ -93,7 +93,7 @@ def command(
     read_all = is_shown or output in ("json", _OPENMETRICS) or fail_if is not None
     wanted = None if read_all else of_health
 
-    def read(table: Table) -> HealthAnswer:
+    def read(_: NamedTable, table: Table) -> HealthAnswer:
         limits = limits_of(table)
         if list_thresholds:
             return HealthAnswer(table, limits, None)

@@ -133,12 +133,16 @@ class TableHealth:
         for one in self.found:
             click.echo(f"{self.named.name}: {one.column}: {one.what}; {one.step(engine)}", err=True)
 
+    def rank(self) -> tuple[int, float, int]:
+        """By what its line is sorted among those of other tables."""
+        return fleet.rank(self.found, to_records(self.row)[0])
+
     def cells(self) -> tuple[str, ...]:
         """The cells of its line on a terminal."""
         (values,) = to_records(self.row)
         # Python's calendar ends with the year 9999.
         committed = self.row["committed_at"].cast(pa.int64())[0].as_py()
-        worst = min(self.found, key=lambda one: fleet.rank([one]), default=None)
+        worst = fleet.worst_of(self.found)
         more = f" (+{len(self.found) - 1})" if len(self.found) > 1 else ""
         return (
             self.named.name,
@@ -207,11 +211,14 @@ def write_rows(
 
 def print_lines(found: Sequence[TableHealth], failed: Sequence[UnreadableTable]) -> None:
     """A line for each table, those that cannot be read first, then those with the worst problems."""
-    ranked = sorted((one for one in found if one.row.num_rows), key=lambda one: fleet.rank(one.found))
+    ranked = sorted((one for one in found if one.row.num_rows), key=TableHealth.rank)
     lines = [(one.named.name, *[""] * 7, f"not read: {one.message}") for one in failed]
     lines += [one.cells() for one in ranked]
     render.lines(_HEADINGS, lines)
     poor = sum(1 for one in ranked if one.found)
     notes = [_display.count(len(lines), "table"), f"{poor:,} with problems" if poor else "no problems found"]
     notes += [f"{len(failed):,} not read"] if failed else []
-    render.note(", ".join(notes) + ("; `lakebed health TABLE` says what to do" if poor else ""))
+    render.note(
+        ", ".join(notes)
+        + (f"; `lakebed health {options.as_opened('TABLE')}` says what to do" if poor else "")
+    )

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from lakebed.cli.rows import Rows
     from lakebed.explain import Explain
 
-_BINARY = frozenset({"arrow", "parquet"})
+BINARY = frozenset({"arrow", "parquet"})
+"""Forms that have Arrow's values."""
 
 
 def write(
@@ -54,7 +55,7 @@ def write(
             _WRITERS[form](rows.to_arrow_batch_reader(), sink)
         return
     terminal = sys.stdout.isatty()
-    if terminal and form in _BINARY:
+    if terminal and form in BINARY:
         raise click.UsageError(f"-o {form} is not for a terminal: use --output-file, or a pipe")
     if terminal and form == "table":
         whole = all_rows or view in render.READ_WHOLE

@@ -246,7 +246,7 @@ def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def total_of_files(rows: Rows) -> str:
-    """How many rows there are, and what their files come to where the rows say it."""
+    """How many rows there are, and how large their files are in all, where the rows say it."""
     many, size, is_known = 0, 0, False
     for batch in rows.to_arrow_batch_reader():
         many += batch.num_rows

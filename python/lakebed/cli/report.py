@@ -9,7 +9,7 @@ import click
 
 from lakebed.cli import options, render, thresholds
 from lakebed.cli.failures import Failure
-from lakebed.reporting import Source, collect, written
+from lakebed.reporting import collect, written
 from lakebed.reporting.numbers import ReportOptions, UnreadableTable
 
 if TYPE_CHECKING:
@@ -56,9 +56,9 @@ def command(
     be read is a line of the page with its error, and the exit code is 1.
     """
     asked = ReportOptions(totals=totals or None, orphans=orphans, limits=limits_of)
-    sources = [Source(one.name, one.open, options.as_opened(one.given)) for one in tables]
+    opened = {one.given: options.as_opened(one.given) for one in tables}
     with render.progress("reading"):
-        found = collect(sources, asked, raises=not is_fleet)
+        found = collect(tables, asked, opened=opened, raises=not is_fleet)
         written(found, output)
     unread = [one for one in found if isinstance(one, UnreadableTable)]
     for one in unread:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, TypeAlias
 
 import click
 
 from lakebed import _native
 from lakebed._pyarrow import pa, pc
+from lakebed._specs import SPEC
 from lakebed._values import to_json_values, to_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from lakebed._specs import Specs
     from lakebed.scan import Scan
 
 
@@ -41,7 +44,38 @@ class Read:
         return Read(self.rows.select(columns))
 
 
-Rows: TypeAlias = "Scan | Read"
+@dataclass(frozen=True)
+class ShownRows:
+    """Rows whose partitions have the fields of their specs alone, for what people and JSON get.
+
+    Attributes: rows; specs, of their table; hides_spec, whether the rows have their specs only for this.
+    """
+
+    rows: Scan | Read
+    specs: Specs
+    hides_spec: bool = False
+
+    def to_arrow(self) -> pa.Table:
+        """All of them."""
+        return self._shown(self.rows.to_arrow())
+
+    def to_arrow_batch_reader(self) -> pa.RecordBatchReader:
+        """All of them, batch by batch."""
+        reader = self.rows.to_arrow_batch_reader()
+        schema = self._shown(reader.schema.empty_table()).schema
+        batches = (self._shown(pa.Table.from_batches([batch])).to_batches() for batch in reader)
+        return pa.RecordBatchReader.from_batches(schema, chain.from_iterable(batches))
+
+    def head(self, count: int, /) -> pa.Table:
+        """The first ones."""
+        return self._shown(self.rows.head(count))
+
+    def _shown(self, rows: pa.Table) -> pa.Table:
+        rows = self.specs.shown(rows)
+        return rows.drop_columns([SPEC]) if self.hides_spec else rows
+
+
+Rows: TypeAlias = "Scan | Read | ShownRows"
 """What is written."""
 
 

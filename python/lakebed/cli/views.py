@@ -12,15 +12,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lakebed._display import FIRST, threshold
+from lakebed._specs import SPEC, Specs
 from lakebed.cli import options, render
 from lakebed.cli.keywords import OF_KEYWORDS
-from lakebed.cli.output import write, write_explain
-from lakebed.cli.rows import Order
+from lakebed.cli.output import BINARY, write, write_explain
+from lakebed.cli.rows import Order, ShownRows
 from lakebed.table import Table
 from lakebed.view import KEYWORDS
 
 if TYPE_CHECKING:
-    from lakebed.cli.rows import Rows
+    from lakebed.cli.rows import Read
+    from lakebed.scan import Scan
     from lakebed.view import ViewScan
 
 VIEWS = tuple(name for name in KEYWORDS if name != "health")
@@ -35,7 +37,7 @@ _TERMINAL_SORT = {
 # Made from so little that no step of reading them is left out.
 _WITHOUT_STEPS = ("snapshots", "changelogs", "refs", "schemas", "manifests", "indexes", "metadata_table")
 _of_table = click.option("--columns", metavar="A,B", callback=options.names, help="Columns of the table.")
-# Made whole before their first row, or nearly so: a terminal gets what their files come to.
+# Made whole before their first row, or nearly so: a terminal gets the size of their files in all.
 _OF_FILES = ("orphans", "reachable", "expire_plan")
 _NAMES = {"metadata_table": "metadata"}
 _SECTIONS = {
@@ -97,15 +99,22 @@ def view_command(view: str) -> click.Command:
         if explain:
             write_explain(scan.explain(), output, output_file)
             return
-        rows: Rows = scan
+        specs = Specs({}) if output in BINARY else scan.specs
+        # Whether the specs of rows are read only for how their partitions are shown.
+        hides_spec = columns is not None and SPEC not in columns and specs.differ_in(scan.schema)
+        if hides_spec and SPEC not in scan.schema.names:
+            scan = read(**selection, columns=[*(needed or ()), SPEC], limit=order.view_limit)
+        rows: Scan | Read = scan
         fails = False
         if order.sort or view == "verify" or (is_shown and view in _OF_FILES):
             with render.progress("reading"):
                 whole = order.read(scan)
             fails = view == "verify" and "error" in whole.rows["severity"].to_pylist()
-            rows = whole if columns is None else whole.select(columns)
+            kept = [*(columns or ()), *((SPEC,) if hides_spec else ())]
+            rows = whole if columns is None else whole.select(kept)
+        shown = ShownRows(rows, specs, hides_spec) if specs.absent else rows
         all_rows = order.limit is not None or view == "verify"
-        write(rows, output, output_file, all_rows=all_rows, first=first, view=view)
+        write(shown, output, output_file, all_rows=all_rows, first=first, view=view)
         if is_shown and order.limit is None and view in (*_OF_FILES, "files"):
             sized = rows if view in _OF_FILES else read(**selection, columns=["file_size_in_bytes"])
             render.note(render.total_of_files(sized))

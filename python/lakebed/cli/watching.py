@@ -78,7 +78,7 @@ def _printed(run: Callable[[], Any], *, is_first: bool) -> str:
                 raise
             failure.show()
         except (SystemExit, click.exceptions.Exit):
-            # Of what is found, which is on the page: the code of a command that goes on is nobody's.
+            # Of what is found, which is on the page: nobody gets the code of a command that has not ended.
             pass
     return pages.getvalue().decode(errors="replace")
 

@@ -111,7 +111,7 @@ def _delete_old_metadata(table: Any, metadata: Any) -> None:
 def _after(error: Exception, before: Table, staged: StagedCommit) -> tuple[Table, bool]:
     """The table behind a commit that the catalog did not confirm, and whether the commit is in it.
 
-    Where it is not, its files are gone, and it may be tried again. Raises: as `commit_through`.
+    Where it is not, its files are deleted, and it may be tried again. Raises: as `commit_through`.
     """
     entry = _entry(before)
     try:

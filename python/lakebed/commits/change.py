@@ -55,9 +55,9 @@ class Freed(NamedTuple):
     """The table after the commit, at the head of its branch."""
     files: Scan
     """The files that the commit has freed, in the columns of `Table.reachable`; of Iceberg also a row without
-    a path for each snapshot, branch and tag that is gone. Of Iceberg a lazy scan, which asks for the newest
-    version of the table when its rows are read; of Paimon they were found before anything was removed. The
-    files are there still: delete them, or leave them to `Table.orphans`."""
+    a path for each snapshot, branch and tag that was removed. Of Iceberg a lazy scan, which asks for the
+    newest version of the table when its rows are read; of Paimon they were found before anything was removed.
+    The files are there still: delete them, or leave them to `Table.orphans`."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class StagedCommit:
         return int(added[-1]["snapshot-id"]) if added else None
 
     def discard(self) -> None:
-        """Removes the files, where the catalog has refused the commit; those that are gone already are no
+        """Removes the files, where the catalog has refused the commit; those that are already removed are no
         error.
         """
         for file in self.files:

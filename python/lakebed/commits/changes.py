@@ -22,10 +22,10 @@ class Changes(ABC, Generic[R, F]):
 
     All of them raise, besides what each says: CommitConflictError where every attempt was lost to another
     commit (Iceberg: `commit.retry.num-retries`, 1,000 unless set; Paimon: 200), SnapshotNotFoundError where
-    the table's branch is gone, UnsupportedError for a storage without commits, a table opened with
-    `relocate=`, and one that was opened by its path though a catalog has it; LocationError where metadata
-    leads to where the table may not read; CorruptError and its subclasses (the table's own files); OSError.
-    The table is then as before, unless the message says that the commit may have happened.
+    the table's branch does not exist any more, UnsupportedError for a storage without commits, a table opened
+    with `relocate=`, and one that was opened by its path though a catalog has it; LocationError where
+    metadata names a path that the table may not read; CorruptError and its subclasses (the table's own
+    files); OSError. The table is then as before, unless the message says that the commit may have happened.
     """
 
     @abstractmethod

@@ -89,7 +89,7 @@ def replace_files(
         only("replace_files", table, data_sequence_number=(data_sequence_number, None))
         gone = paths_of(removed_deletes)
         if deletes is None and len(gone):
-            raise TypeError("removed_deletes go with deletes, which may be empty")
+            raise TypeError("removed_deletes need deletes, which may be empty")
         added = paimon.no_files() if files is None else _arrow.writable(files)
         return PaimonChange.replace_files(
             paths_of(removed), added, rows_of(changelog), rows_of(deletes), gone

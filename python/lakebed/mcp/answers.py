@@ -12,7 +12,7 @@ from lakebed._values import to_records
 from lakebed.errors import LakebedError, is_retryable
 
 if TYPE_CHECKING:
-    from lakebed.scan import Scan
+    from lakebed.view import ViewScan
 
 MOST_ROWS = 100
 """Rows of an answer, unless the server is started with another number."""
@@ -26,9 +26,9 @@ _PLACE = ("kind", "path", "offset", "block", "record", "field")
 _SHORTENED = "long lists and texts have only their beginning"
 
 
-def of_rows(scan: Scan, most: int) -> dict[str, Any]:
+def of_rows(scan: ViewScan, most: int) -> dict[str, Any]:
     """The first rows of a scan, as `of_records`. Cost: reads no further than it takes."""
-    return of_records(to_records(scan.head(most + 1)), most)
+    return of_records(to_records(scan.preview(most + 1)), most)
 
 
 def of_records(records: Sequence[dict[str, Any]], most: int) -> dict[str, Any]:

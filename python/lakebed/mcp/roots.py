@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class _LocalFiles(ArrowStorage):
-    """Local files, of which none is opened that is not below a root, whatever links lead to it."""
+    """Local files, of which none is opened that is not below a root, whatever links there are to it."""
 
     def __init__(self, roots: Roots, location: str) -> None:
         from pyarrow.fs import LocalFileSystem

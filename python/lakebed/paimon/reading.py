@@ -175,7 +175,7 @@ def decode_rows(binary: pa.Array, types: pa.Schema) -> pa.StructArray:
 
     Args:
         binary: `binary` or `large_binary`, each value a row after its 4-byte big-endian arity, as stored.
-        types: names and types of the fields; field metadata may carry the Paimon type.
+        types: names and types of the fields; field metadata may have the Paimon type.
     Raises: CorruptError with `.record` and `.field` (arity, offset, truncated, decimal, timestamp, utf8),
         UnsupportedError (a type without a BinaryRow form).
     Cost: one pass over all rows per field; no row objects.

@@ -4,39 +4,23 @@ from __future__ import annotations
 
 import os
 from datetime import datetime, timezone
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from lakebed import _native
 from lakebed._arguments import positive
-from lakebed._threads import in_order
+from lakebed._native import ReadLimit
 from lakebed.advice import SMALL_BYTES
+from lakebed.fleet import READS, NamedTable, each
 from lakebed.opening import open_table
-from lakebed.storage.paths import URI
 from lakebed.storage.secrets import error_text
 from lakebed.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Mapping, Sequence
 
     from lakebed.reporting.numbers import Numbers, ReportOptions, UnreadableTable
-
-# Remote tables that are read side by side, of which most wait for answers.
-_REMOTE_TABLES = 8
-
-
-class Source(NamedTuple):
-    """A table that a report is asked for.
-
-    Attributes: path, what it is opened by; open, gives it; opened, the table as commands have it, with the
-        options that open it; storage, what it is read through, whose secrets no error may show.
-    """
-
-    path: str
-    open: Callable[[], Table]
-    opened: str | None = None
-    storage: object | None = None
 
 
 def report(
@@ -58,8 +42,8 @@ def report(
     light or dark as its reader's system is, and is read on a phone, on paper and by a screen reader as well.
 
     Args:
-        tables: tables, or what `open_table` opens them by. Several follow a list of all: those that cannot be
-            read, each with its error, then those with most findings.
+        tables: tables, or what `open_table` opens them by. Before several there is a list of
+            all: those that cannot be read, each with its error, then those with most findings.
         output: a local file to write the page to, which is replaced; None for none.
         small_bytes: data files with fewer bytes are small. The numbers of small files
             of single partitions are those of `Table.partitions`.
@@ -74,7 +58,7 @@ def report(
     Raises: for one table that is not in a list what `open_table` and the views raise; of several only the
         TypeError of what is no table and no path. OSError where the page cannot be written.
     Cost: for each table that of `health`, `growth`, `snapshots`, `files`, `partitions` and `totals`; local
-        tables one a core at once, others eight.
+        tables one a core at once, others 48, with 64 reads in flight at most.
 
     >>> lakebed.report(lakebed.open_table("warehouse/db.db/orders"), "report.html")
     >>> lakebed.report(["warehouse/db.db/orders", "s3://lake/db.db/clicks"], "report.html")
@@ -82,49 +66,53 @@ def report(
     from lakebed.reporting.numbers import ReportOptions
 
     asked = ReportOptions(positive("small_bytes", small_bytes, least=0) or 0, totals, orphans)
+    reads = ReadLimit(READS)
     if isinstance(tables, Table | str | os.PathLike):
-        found = collect([_source(tables)], asked, threads, raises=True)
+        found = collect([_named(tables, reads)], asked, threads, raises=True)
     else:
-        found = collect([_source(one) for one in tables], asked, threads)
+        found = collect([_named(one, reads) for one in tables], asked, threads)
     return written(found, output, now)
 
 
 def collect(
-    sources: Sequence[Source], asked: ReportOptions, threads: int | None = None, *, raises: bool = False
+    tables: Sequence[NamedTable],
+    asked: ReportOptions,
+    threads: int | None = None,
+    *,
+    opened: Mapping[str, str] = MappingProxyType({}),
+    raises: bool = False,
 ) -> list[Numbers | UnreadableTable]:
     """The numbers of each table, in their order; what is wrong with one is in its place.
 
-    Args: raises, whether that is raised instead.
+    Args: threads, of each; None for all cores where it is one table, else one; opened, each table as commands
+        have it, with the options that open it, by what it is given as; raises, whether what is wrong with
+        the first one is raised.
     """
-    if len(sources) == 1:
-        return [read(sources[0], asked, threads, raises=raises)]
-    at_once = _REMOTE_TABLES if any(URI.match(one.path) for one in sources) else os.cpu_count() or 1
-    answers = in_order(sources, partial(read, asked=asked, threads=threads or 1), at_once)
-    return [answer for _, answer in answers]
-
-
-def read(
-    source: Source, asked: ReportOptions, threads: int | None, *, raises: bool = False
-) -> Numbers | UnreadableTable:
-    """The numbers of a table, or what is wrong with it. Args: raises, as of `collect`."""
     from lakebed.reporting.numbers import UnreadableTable, gather
 
-    try:
-        return gather(source.open(), asked, threads, source.opened)
-    except Exception as error:
-        if raises:
-            raise
-        return UnreadableTable(
-            _native.without_credentials(source.path), error_text(error, source.path, source.storage)
-        )
+    own = threads if len(tables) == 1 else threads or 1
+
+    def numbers(named: NamedTable, table: Table) -> Numbers:
+        return gather(table, asked, own, opened.get(named.given))
+
+    found: list[Numbers | UnreadableTable] = []
+    for named, answer in each(tables, numbers):
+        if not isinstance(answer, Exception):
+            found.append(answer)
+        elif raises:
+            raise answer
+        else:
+            name = _native.without_credentials(named.name)
+            found.append(UnreadableTable(name, error_text(answer, named.given, named.storage)))
+    return found
 
 
-def _source(given: Table | str | os.PathLike[str]) -> Source:
+def _named(given: Table | str | os.PathLike[str], reads: ReadLimit) -> NamedTable:
     """Raises: TypeError for what is neither a table nor a path."""
     if isinstance(given, Table):
-        return Source(given.location, lambda: given, storage=given.opening.storage)
+        return NamedTable.of_table(given)
     path = os.fspath(given)
-    return Source(path, lambda: open_table(path))
+    return NamedTable.of_path(path, lambda: open_table(path, concurrent_reads=reads))
 
 
 def written(

@@ -210,8 +210,9 @@ def _target(table: Table) -> Target:
 
 
 def _partitions(table: Table, threads: int | None) -> list[dict[str, Any]]:
-    columns = ("partition", "file_count", "record_count", "file_size_in_bytes", "small_file_count")
-    rows: pa.Table = table.partitions(columns=columns, threads=threads).to_arrow()
+    columns = ("partition", "spec_id", "file_count", "record_count", "file_size_in_bytes", "small_file_count")
+    partitions = table.partitions(columns=columns, threads=threads)
+    rows: pa.Table = partitions.specs.shown(partitions.to_arrow())
     labels = [cells[0] for cells in _display.cells(rows.select(["partition"]), "partitions")]
     found = [{**row, "label": label or "all"} for row, label in zip(to_records(rows), labels, strict=True)]
     return sorted(found, key=lambda row: (-(row["file_size_in_bytes"] or 0), row["label"]))

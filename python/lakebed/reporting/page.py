@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from lakebed import _native
+from lakebed import _native, fleet
 from lakebed._display import count, size
 from lakebed._html import escape
 from lakebed.reporting import html, pictures
@@ -38,7 +38,9 @@ def page(tables: Sequence[Numbers | UnreadableTable], now: datetime) -> str:
     title = f"Report of {len(tables):,} tables" if several else tables[0].name
     made = f"{day(now)}, {now:%H:%M} UTC"
     read = {place: table for place, table in enumerate(tables) if isinstance(table, Numbers)}
-    read = dict(sorted(read.items(), key=lambda one: _rank(one[1])))
+    read = dict(
+        sorted(read.items(), key=lambda one: (fleet.rank(one[1].findings, one[1].health), one[1].name))
+    )
     is_list = several or not read
     sections = [section(place, table, named=several) for place, table in read.items()]
     return "\n".join(
@@ -80,13 +82,9 @@ def _overview(tables: Sequence[Numbers | UnreadableTable], places: dict[int, Num
     most = max((table.health["file_size_in_bytes"] or 0 for table in read), default=0)
     rows = [_line(place, table, most) for place, table in places.items()]
     errors = [_error(table) for table in tables if isinstance(table, UnreadableTable)]
-    shown = html.table("Those with most problems first, then the largest", header, rows, left=(1,))
+    shown = html.table("Those with the worst problems first", header, rows, left=(1,))
     shown = f'<div class="panel">{html.raised(shown, 2)}</div>' if rows else ""
     return f'<nav aria-label="all tables">{html.tiles(facts)}{"".join(errors)}{shown}</nav>'
-
-
-def _rank(table: Numbers) -> tuple[int, int, str]:
-    return -len(table.findings), -(table.health["file_size_in_bytes"] or 0), table.name
 
 
 def _error(table: UnreadableTable) -> str:
@@ -95,11 +93,11 @@ def _error(table: UnreadableTable) -> str:
 
 def _line(place: int, table: Numbers, most: int) -> list[str]:
     health = table.health
-    first, *others = [*(finding.what for finding in table.findings), ""]
-    more = f" (and {len(others) - 1:,} more)" if len(others) > 1 else ""
+    worst = fleet.worst_of(table.findings)
+    more = f" (and {len(table.findings) - 1:,} more)" if len(table.findings) > 1 else ""
     ratio = health["deleted_record_ratio"]
     committed = health["committed_at"]
-    problems = f"{escape(first)}{more}" if first else '<span class="verdict good">none</span>'
+    problems = f"{escape(worst.what)}{more}" if worst else '<span class="verdict good">none</span>'
     return [
         f'<a href="#table-{place}">{escape(table.name)}</a>',
         f'<td class="left text">{problems}</td>',

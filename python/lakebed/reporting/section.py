@@ -232,6 +232,7 @@ def _deletes(table: Numbers) -> str:
         ("position delete files", "position_delete_file_count"),
         ("deletion vectors", "deletion_vector_count"),
         ("equality delete files", "equality_delete_file_count"),
+        ("of no live data file", "dangling_delete_file_count"),
         ("deleted rows known", "delete_record_count"),
     )
     facts = [(name, number(health[column]), "") for name, column in columns if health[column]]

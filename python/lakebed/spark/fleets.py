@@ -95,9 +95,9 @@ def health(
         for a list only SchemaError for a column that is not there, TypeError for a storage that cannot be
         pickled.
     Cost: one table: as `partitions`; the driver reads the snapshots too. A list: nothing on the driver; paths
-        and storage travel in the function, so that plans do not show them. A task has several tables where
+        and storage are in the function, so that plans do not show them. A task has several tables where
         there are many more than cores, remote ones side by side. With large_bytes tasks read tables one after
-        the other and two exchanges follow; of Paimon's a table with very many deletions stays one task's.
+        the other and there are two exchanges; of Paimon's a table with very many deletions stays one task's.
     """
     how: dict[str, Any] = {"storage": storage, "format": format, "relocate": relocate}
     if isinstance(path, str | os.PathLike | Table) or is_of_catalog(path):
@@ -161,14 +161,15 @@ class _Tables:
 
     def gather(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """What a report shows of each table, or what is wrong with it, pickled."""
-        from lakebed.reporting import Source, read
+        from lakebed.fleet import NamedTable
+        from lakebed.reporting import collect
 
         spare_archives()
         for number in numbers_of(batches):
             path = self.paths[number]
             opener = partial(opening.open_table, path, **self.how)
-            source = Source(path, opener, storage=self.how["storage"])
-            numbers = pickle.dumps(read(source, self.selection["asked"], 1))
+            named = NamedTable(path, path, opener, storage=self.how["storage"])
+            numbers = pickle.dumps(collect([named], self.selection["asked"], 1)[0])
             columns = [pa.array([number], pa.int64()), pa.array([numbers], pa.binary())]
             yield pa.RecordBatch.from_arrays(columns, ["number", "numbers"])
 

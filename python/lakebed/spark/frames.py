@@ -151,7 +151,7 @@ def computed(
 
 
 def from_batches(spark: SparkSession, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> DataFrame:
-    """Rows of the driver, in their order; they travel with the DataFrame's plan.
+    """Rows of the driver, in their order; they are part of the DataFrame's plan.
 
     Cost: up to `LOCAL_BYTES` are Spark's own, in a `LocalTableScan` or a scan of an RDD named arrow, and no
         Python runs for them; more are sent with a function, which one task runs.
@@ -169,7 +169,7 @@ def from_batches(spark: SparkSession, schema: pa.Schema, batches: Iterable[pa.Re
 
 
 def _of_arrow(spark: SparkSession, rows: pa.Table, types: StructType) -> DataFrame | None:
-    """Rows that Spark holds; None where PySpark does not hand them over."""
+    """Rows that Spark holds; None where PySpark does not give them."""
     if not is_classic(spark):
         return frame_of_arrow(spark, rows, types)
     if rows.nbytes > _RELATION_BYTES:

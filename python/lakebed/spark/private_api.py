@@ -40,7 +40,7 @@ def _context(spark: SparkSession) -> SparkContext | None:
 
 
 def frame_of_arrow(spark: SparkSession, rows: pa.Table, types: StructType) -> DataFrame | None:
-    """Rows that Spark holds; None where PySpark does not hand them over: 3.5 to Spark Connect."""
+    """Rows that Spark holds; None where PySpark does not give them: 3.5 to Spark Connect."""
     from pyspark import __version__
 
     if int(__version__.partition(".")[0]) >= 4:
@@ -62,7 +62,7 @@ def frame_of_arrow(spark: SparkSession, rows: pa.Table, types: StructType) -> Da
 
 
 def count_files(files: DataFrame) -> int:
-    """How many files Spark is going to read of those that a source was given."""
+    """How many files Spark will read of those that a source was given."""
     if not is_classic(files.sparkSession):
         # Spark Connect does not show its plans: the files are counted, none is opened for that.
         return files.select("path").count()

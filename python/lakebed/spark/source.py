@@ -80,7 +80,7 @@ class DataSource(SparkDataSource):
         `open_table`; `storage`, the name of the library that opens the path, as `open_table` has it;
         `range_bytes`, of which a task decodes as many.
     Returns: the rows and columns of the view, in no order. Filters on partition columns and, of views of the
-        table's history, on any column, prune where Spark hands them down
+        table's history, on any column, prune where Spark gives them to the source
         (`spark.sql.python.filterPushdown.enabled`, PySpark 4.1); Spark tests them all the same.
     Raises: what `open_table` and the view raise, ValueError for other options, in Spark's own errors.
     Cost: views whose rows need no shuffle (`entries`, `files`, `deletes`, `appends`, plans of few deletes)

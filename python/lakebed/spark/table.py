@@ -49,11 +49,11 @@ _COSTS = {
         another partition: UnsupportedError where there is one, which `deletes="ids"` plans. Paimon: as
         `files`; the driver reads the index manifest and sends the deletion vectors of the partitions that
         `where` leaves, some dozen bytes each, which every task holds.""",
-    "partitions": """A task gives one row per group that it meets, and one shuffle merges these. Of
+    "partitions": """A task gives one row per group that it has, and one shuffle merges these. Of
         Paimon as `files`; for the columns `delete_…` the driver reads the index manifest too; of Iceberg,
         for `last_updated_…`, the times of the snapshots.""",
     "diff": """The driver reads the manifest lists of both; executors read the manifests that one of them
-        alone has, once, and their files cross a shuffle by identity, unless all were added or all were
+        alone has, once, and their files are shuffled by identity, unless all were added or all were
         removed.""",
     "reachable": """The driver reads all but manifests, and holds what names these and the sets
         of snapshots that have each. Executors read every manifest once; some 100 bytes for each file that an

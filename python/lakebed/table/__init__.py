@@ -166,8 +166,8 @@ class Table(Changes["Table", Freed]):
         Of a catalog's table the catalog is asked which version is current, and for new credentials. Of a
         table that was opened by a metadata file, without a catalog, that file stays the newest.
         Raises: as `open_table`; UnsupportedError for PyIceberg's `StaticTable`, which has no catalog;
-            TableNotFoundError where the catalog has it no more; SnapshotNotFoundError for a branch that is
-            gone; OSError from the catalog.
+            TableNotFoundError where the catalog has it no more; SnapshotNotFoundError for a branch that
+            does not exist any more; OSError from the catalog.
         Cost: Iceberg: the hint, or the question to the catalog, and the metadata file if it is another than
             before. Paimon: the hint, one snapshot and one schema.
         """

@@ -106,7 +106,7 @@ def deletes(self: Table, **given: Unpack[TableKeywords]) -> ViewScan:
         Only where `columns` names it: `positions` list<int64>, the rows that a deletion vector deletes by
         their position in the data file, ascending; null for delete files. Of Iceberg likewise,
         `data_file_count` int64 and `data_files` list<utf8>: the data files of the snapshot that the
-        delete applies to, as plans have it; none where they are gone.
+        delete applies to, as plans have it; none where they do not exist any more.
     Raises: (when read) CorruptError (a vector, or one whose cardinality is not the recorded one).
     Cost: Paimon: the index manifest. With `referenced_data_file`, besides, the names and external paths
         of the manifests' entries; with `positions`, and with `record_count` where no cardinality is
@@ -222,10 +222,10 @@ def columns(self: Table, **given: Unpack[Keywords]) -> ViewScan:
 
 @view(OverlapKeywords)
 def overlap(self: Table, columns: Sequence[str] | None = None, **given: Unpack[OverlapKeywords]) -> ViewScan:
-    """One row per partition and column of the table: how many data files a value of the column meets.
+    """One row per partition and column of the table: how many data files may have a value of the column.
 
-    That is by the bounds of files, and beside it how many it would meet if the partition's files were sorted
-    by the column. A query of one value, or of a narrow range, reads about `average_depth` files of a
+    That is by the bounds of files, and beside it how many files may have it if the partition's files are
+    sorted by the column. A query of one value, or of a narrow range, reads about `average_depth` files of a
     partition, and those without bounds.
 
     Args:
@@ -233,9 +233,9 @@ def overlap(self: Table, columns: Sequence[str] | None = None, **given: Unpack[O
         where: a condition on the table's columns, SQL text or made with `lakebed.col`; only files are
             compared in which, by partition and statistics, some row may match.
     Returns: `partition` struct of the partition's types, `column` utf8, `file_count` int64 (data files),
-        `unbounded_file_count` int64 (those with values but without bounds, which every value meets and which
+        `unbounded_file_count` int64 (those with values but without bounds, which may have every value and
         count for nothing else), `average_depth` float64 and `max_depth` int64, the files whose bounds a value
-        lies within, on average and at most over the bounds of the partition's files, and `sorted_depth`
+        is within, on average and at most over the bounds of the partition's files, and `sorted_depth`
         float64, that average at least if the files were sorted by the column: 1, or more where whole files
         have one value. Depths are null where no file has bounds. By columns, then by partitions in the order
         in which manifests first name them.
@@ -272,12 +272,17 @@ def health(self: Table, *, small_bytes: int | None = None, **given: Unpack[Table
         `delete_record_count` [rows in those], then `position_delete_file_count`,
         `position_delete_record_count` (null for Paimon), `deletion_vector_count`,
         `equality_delete_file_count`, `equality_delete_record_count` (null for Paimon), Paimon's
-        `delete_row_count` [rows in data files that retract others], all int64, and `deleted_record_ratio`
-        float64 (rows that positions and vectors delete, of all rows; what equality deletes delete is not
-        known). Of the manifests `manifest_count`, `manifest_size_in_bytes`, `small_manifest_count` (below 1
+        `delete_row_count` [rows in data files that retract others], all int64. Of the deletes that apply to
+        no live data file, and are among the others too, `dangling_delete_file_count`,
+        `dangling_delete_record_count`, `dangling_delete_size_in_bytes` (of files, of vectors alone),
+        `dangling_deletion_vector_count`, `dangling_equality_delete_file_count` (null for Paimon) int64. They
+        are those that no plan of the whole table lists: by sequence number, spec, partition, referenced data
+        file and bounds; what plans would refuse is not among them. `deleted_record_ratio` float64 (rows that
+        other positions and vectors delete, of all rows; what equality deletes delete is not known). Of the
+        manifests `manifest_count`, `manifest_size_in_bytes`, `small_manifest_count` (below 1
         MiB; writers merge them up to 8 MiB), `delete_manifest_count`, `entry_count` int64,
         `average_manifest_entry_count` float64, and `deleted_entry_count` int64, entries that say that a file
-        is gone, which only rewritten manifests lose. Entry counts are null where old manifest lists do not
+        is deleted, which only rewritten manifests lose. Entry counts are null where old manifest lists do not
         have them; averages and extremes where there is nothing. Of the clustering
         `average_partition_manifest_count` float64 and `max_partition_manifest_count` int64, manifests of data
         files that a plan of one partition reads, by their bounds (of partitions without null values);
@@ -285,7 +290,8 @@ def health(self: Table, *, small_bytes: int | None = None, **given: Unpack[Table
         `max_rewritten_partition_manifest_count`, about what they would be after manifests are rewritten by
         partition, 8 MiB each.
     Raises: as `partitions`.
-    Cost: as `partitions`; besides reads what `snapshots` and `manifests` read.
+    Cost: as `partitions`; besides reads what `snapshots` and `manifests` read. Where there are deletes, some
+        hundred bytes of each are held while the data files are read, with `where` all of these.
     """
     return HealthScan(self, given, positive("small_bytes", small_bytes, least=0))
 

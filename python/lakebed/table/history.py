@@ -61,7 +61,7 @@ def changelogs(self: Table, **given: Unpack[Keywords]) -> ViewScan:
     """(Paimon) One row per long-lived changelog, oldest first: a snapshot that expired, changelog kept.
 
     Returns: the columns of `snapshots`. Only the changelog's list need still be there; base and delta
-        lists may be gone.
+        lists may be missing.
     Raises: SchemaError (no such column, or an Iceberg table), PredicateError, at once; errors of the data
         when read.
     Cost: reads every changelog file.
@@ -85,8 +85,8 @@ def schemas(self: Table, **given: Unpack[Keywords]) -> ViewScan:
 
 @view(Keywords)
 def growth(self: Table, **given: Unpack[Keywords]) -> ViewScan:
-    """One row per snapshot that led to the table's own, oldest first: what is live there, and what
-    its commit added and removed.
+    """One row for the table's own snapshot and each of its ancestors, oldest first: what is live
+    there, and what its commit added and removed.
 
     All numbers are read from manifests and their lists, never from what a writer's summary claims, so they
     are those of `files` at that snapshot, summed up. Where a commit's own manifests do not account for
@@ -144,8 +144,8 @@ def appends(self: Table, after: AnyVersion | None = None, **given: Unpack[FileKe
     """One row per data file that appends added after a snapshot, up to the one the table is at: what
     an incremental read has to read. The oldest append is first.
 
-    Compactions, overwrites and deletes are passed over, so a file may be gone by now; `diff` says what is
-    there.
+    Compactions, overwrites and deletes are passed over, so a file may be removed by now; `diff` says
+    which files there are.
 
     Args:
         after: a snapshot: its id, the name of a tag or branch, a time, or a `Version` or its keywords in a
@@ -153,7 +153,7 @@ def appends(self: Table, after: AnyVersion | None = None, **given: Unpack[FileKe
             has not. None for all appends that are still known.
     Returns: the columns of `files`.
     Raises: SnapshotNotFoundError where the table's snapshot was not made from `after`, or one in between
-        is gone, naming what is there.
+        has expired, naming those that exist.
     Cost: Paimon: reads the snapshots in between and the delta lists of appends; Iceberg: reads the
         metadata file again, and one manifest list per append. Then the manifests of the appends that
         `where` leaves.
@@ -165,8 +165,8 @@ def appends(self: Table, after: AnyVersion | None = None, **given: Unpack[FileKe
 
 @view(FileKeywords)
 def file_history(self: Table, **given: Unpack[FileKeywords]) -> ViewScan:
-    """One row for each file that the commit of a snapshot added or removed, of all snapshots that led to
-    the table's snapshot, oldest first.
+    """One row for each file that the commit of a snapshot added or removed, of the table's snapshot and
+    its ancestors, oldest first.
 
     Which snapshot added a file, and which removed it: `filter="file_path = '…'"`. What a commit did is
     what its own manifests say; where they do not account for what the lists count, it is what `diff` of

@@ -42,7 +42,7 @@ def reachable(self: Table, **given: Unpack[Keywords]) -> ViewScan:
         (whether the table itself or its snapshot reaches it). Files of the metadata are first, the others in
         no order that means anything.
     Raises: SchemaError, PredicateError, at once; when it is read, CorruptError and its kin for a list or
-        manifest that is damaged, OSError for one that is gone.
+        manifest that is damaged, OSError for one that is missing.
     Cost: Iceberg: the metadata file and each manifest list; Paimon: the snapshots, tags and changelogs of
         every branch, their lists and index manifests. Then each manifest once, however many snapshots
         have it. With a condition on `kind` only lists and manifests that may name such files are read.

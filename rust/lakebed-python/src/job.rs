@@ -244,9 +244,3 @@ pub fn divisible(
     let headers = detached(py, || scan::divisible(&storage, manifests, limits.0))?;
     Ok(headers.into_iter().map(|header| header.map(|header| header.to_vec())).collect())
 }
-
-/// The columns of the view `health`, the same for all tables.
-#[pyfunction]
-pub fn health_schema(py: Python<'_>, columns: Option<Vec<String>>) -> PyResult<SchemaCapsule> {
-    detached(py, || Ok(SchemaCapsule(lakebed::health::schema(columns.as_deref())?)))
-}

@@ -9,6 +9,7 @@ mod boundary;
 mod caller_stream;
 mod columnar;
 mod error;
+mod experimental;
 mod iceberg;
 mod iceberg_commit;
 mod interpreter;
@@ -34,6 +35,10 @@ mod _native {
         arrow::check_names,
         avro::{avro_blocks, avro_header, avro_read, avro_write},
         boundary::panic,
+        experimental::{
+            decode_mumbling, encode_mumbling, iceberg_read_content_entries, iceberg_read_live_files,
+            iceberg_write_content_entries,
+        },
         iceberg::{
             decode_values, encode_values, iceberg_expression, iceberg_filter, iceberg_read_deletion_vector,
             iceberg_read_manifest, iceberg_read_manifest_list, iceberg_read_metadata, iceberg_write_manifest,
@@ -44,7 +49,7 @@ mod _native {
             iceberg_layout, iceberg_stage,
         },
         interpreter::interruptibly,
-        job::{Job, JobPlan, Share, divisible, health_schema, read_share},
+        job::{Job, JobPlan, Share, divisible, read_share},
         location::{check_locations, location_of, scheme_family, without_credentials, without_secrets},
         paimon::{
             PaimonFileKind, decode_rows, encode_rows, paimon_memory_size, paimon_read_deletion_vector,
@@ -56,7 +61,7 @@ mod _native {
         storage::ReadLimit,
         stream::{Batch, BatchStream, Filter, byte_count},
         table::{Scan, Table, find_tables},
-        view::{Place, View},
+        view::{Place, View, health_schema},
     };
 
     use lakebed::format::FORMATS;

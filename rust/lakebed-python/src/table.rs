@@ -117,6 +117,11 @@ impl Table {
         detached(py, || self.0.scan(view.0.clone(), options.0)).map(Scan)
     }
 
+    /// Of each partition spec the fields of partitions that it does not have.
+    fn absent_partition_fields(&self, py: Python<'_>) -> PyResult<BTreeMap<i32, Vec<String>>> {
+        detached(py, || self.0.absent_partition_fields())
+    }
+
     #[getter]
     fn metadata_tables(&self) -> Vec<&'static str> {
         self.0.metadata_tables()

@@ -14,6 +14,8 @@ use pyo3::types::PyBytes;
 use zeroize::Zeroizing;
 
 use crate::arguments::{Limits, of_attributes};
+use crate::arrow::SchemaCapsule;
+use crate::boundary::detached;
 use crate::caller_stream::caller_stream;
 use crate::interpreter::{attempted, call};
 use crate::table::Table;
@@ -207,4 +209,10 @@ impl FromPyObject<'_, '_> for Options {
             deletes: if delete_ids { DeletesAs::Ids } else { DeletesAs::Files }
         })))
     }
+}
+
+/// The columns of the view `health`, the same for all tables.
+#[pyfunction]
+pub fn health_schema(py: Python<'_>, columns: Option<Vec<String>>) -> PyResult<SchemaCapsule> {
+    detached(py, || Ok(SchemaCapsule(lakebed::health::schema(columns.as_deref())?)))
 }

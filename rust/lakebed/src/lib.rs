@@ -9,6 +9,7 @@
 pub mod columnar;
 mod conform;
 mod credentials;
+mod dangling;
 pub mod deletion_vector;
 mod diff;
 pub mod distributed;

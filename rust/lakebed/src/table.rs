@@ -150,6 +150,15 @@ pub trait LakeTable: Any + Send + Sync {
         Arc::new(ArrowSchema::empty())
     }
 
+    /// Of each partition spec, by its id, the fields of views' partitions that it does not have, and that are null for its
+    /// files; without specs that have all. Empty for a format without specs.
+    ///
+    /// # Errors
+    /// Those of reading the schemas.
+    fn absent_partition_fields(&self) -> Result<BTreeMap<i32, Vec<String>>> {
+        Ok(BTreeMap::new())
+    }
+
     /// The partitions that rows of [`LakeTable::data_schema`] belong to: the column `partition`, of the type it
     /// has in views, and where the format has specs `spec_id`, of the partition spec for new files.
     ///

@@ -148,6 +148,7 @@ impl Format for ToyTable {
     type Job = Absent<ToyTable>;
     type LiveJob = RowsJob<ToyTable>;
     type Groups = Partitions;
+    type Deletes = Absent<ToyTable>;
     type Reach = Absent<ToyTable>;
     type StoredEntries = Absent<ToyTable>;
 

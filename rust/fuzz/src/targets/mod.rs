@@ -5,6 +5,7 @@
 mod avro;
 mod columnar;
 mod container;
+mod content_entry;
 mod encryption;
 mod iceberg;
 mod paimon;
@@ -20,10 +21,11 @@ use lakebed_avro::Limits;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All targets.
-pub const TARGETS: [Target; 7] = [
+pub const TARGETS: [Target; 8] = [
     ("schema", schema::run),
     ("columnar", columnar::run),
     ("container", container::run),
+    ("content_entry", content_entry::run),
     ("encryption", encryption::run),
     ("iceberg", iceberg::run),
     ("paimon", paimon::run),

@@ -177,11 +177,10 @@ impl JobPlan {
     /// A job on manifests, of which some may be given twice.
     pub(crate) fn new(
         job: impl AnyJob + 'static,
-        manifests: Vec<PlannedManifest>,
+        mut manifests: Vec<PlannedManifest>,
         bounds: &Bounds,
     ) -> JobPlan {
         let mut seen = std::collections::HashSet::new();
-        let mut manifests = manifests;
         manifests.retain(|manifest| seen.insert(manifest.path.clone()));
         let bytes = total_size(manifests.iter().map(|manifest| manifest.size));
         let tasks = usize::try_from(bytes.div_ceil(bounds.task_bytes.max(1))).unwrap_or(usize::MAX);

@@ -1,7 +1,7 @@
 //! Jobs as they are sent, and what a process does of one.
 
 use std::borrow::Cow;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::JobPlan;
 use super::job::{Job, ManifestMap, Piece, Pieces, Process, Shuffle, batches, foreign};
-use super::shuffle::{PACKED, PlacedPieces, from_ipc, packed, packed_known, stream_of, unpacked};
+use super::shuffle::{PACKED, PlacedPieces, from_ipc, ipc, packed, packed_known, unpacked};
 use super::stages::{OpenReduce, Stages, reduced, reduced_by_part};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::Formats;
@@ -47,27 +47,20 @@ pub struct RowFilter {
     pub(crate) columns: Vec<String>,
 }
 
-impl RowFilter {
-    /// The columns of the rows that it returns, of rows with the columns of `schema`.
-    fn schema(&self, schema: &SchemaRef) -> Result<SchemaRef> {
-        let fields = self.columns.iter().map(|name| Ok(schema.field_with_name(name)?.clone()));
-        let fields = fields.collect::<Result<Vec<_>>>()?;
-        Ok(Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone())))
-    }
-}
-
 /// The columns of the rows that are wanted of a job.
 pub(super) fn wanted_schema(job: &dyn Job, filter: Option<&RowFilter>) -> Result<SchemaRef> {
     let schema = job.schema()?;
-    filter.map_or_else(|| Ok(Arc::clone(&schema)), |filter| filter.schema(&schema))
+    let Some(filter) = filter else { return Ok(schema) };
+    let fields = filter.columns.iter().map(|name| Ok(schema.field_with_name(name)?.clone()));
+    let fields = fields.collect::<Result<Vec<_>>>()?;
+    Ok(Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone())))
 }
 
 /// The rows that are wanted of those that a job makes.
 fn wanted(job: &dyn Job, filter: Option<&RowFilter>, pieces: Pieces) -> Result<Batches> {
-    let rows = batches(pieces);
-    let Some(filter) = filter else { return Ok(rows) };
-    let schema = job.schema()?;
-    let (shown, condition) = (filter.schema(&schema)?, Predicate::parse(&filter.condition)?.bind(&schema)?);
+    let (rows, shown) = (batches(pieces), wanted_schema(job, filter)?);
+    let Some(RowFilter { condition, .. }) = filter else { return Ok(rows) };
+    let condition = Predicate::parse(condition)?.bind(job.schema()?.as_ref())?;
     Ok(Box::new(rows.map(move |rows| only(&matching(&rows?, &condition)?, &shown))))
 }
 
@@ -105,7 +98,7 @@ impl JobPlan {
         let head = JobHead { format: format.into(), parts: self.parts(), filter: self.filter.clone() };
         let head = serde_json::to_vec(&head).map_err(foreign)?;
         let mut bytes = [VERSION.as_bytes(), &head, &job, b""].join(&b'\n');
-        bytes.extend(stream_of(&PACKED, &packed_known(&self.known)?)?);
+        bytes.extend(ipc(&PACKED, &packed_known(&self.known)?, None)?);
         Ok(bytes)
     }
 
@@ -128,20 +121,15 @@ impl JobPlan {
     /// None that input could cause.
     pub fn made(&self) -> Result<Vec<(usize, Vec<RecordBatch>)>> {
         let stages = Stages::of(self.job.job());
-        let mut made: Vec<(usize, Vec<Piece>)> = Vec::new();
+        let mut made = BTreeMap::<usize, Vec<Piece>>::new();
         for (step, piece) in &self.made {
-            let stage = stages.of_step(*step);
-            match made.iter_mut().find(|(known, _)| *known == stage) {
-                Some((_, pieces)) => pieces.push(piece.clone()),
-                None => made.push((stage, vec![piece.clone()])),
-            }
+            made.entry(stages.of_step(*step)).or_default().push(piece.clone());
         }
-        let parts = |stage: usize| if stages.is_to_one(stage) { 1 } else { self.parts() };
         let batches = |(stage, pieces): (usize, Vec<Piece>)| -> Result<(usize, Vec<RecordBatch>)> {
             let pieces: Pieces = Box::new(pieces.into_iter().map(Ok));
             let rows = match stage > stages.last() {
                 true => wanted(self.job.job(), self.filter.as_ref(), pieces)?,
-                false => packed(pieces, parts(stage)),
+                false => packed(pieces, if stages.is_to_one(stage) { 1 } else { self.parts() }),
             };
             Ok((stage, rows.collect::<Result<_>>()?))
         };
@@ -170,8 +158,7 @@ impl SentJob {
         let row = formats.0.iter().find(|known| known.name == format);
         let row = row.ok_or_else(|| foreign(format!("unknown format {format:?}")))?;
         let job = (row.job)(line()?).map_err(unread)?;
-        let known = line()?;
-        let known = from_ipc(Buffer::from(known))?;
+        let known = from_ipc(Buffer::from(line()?))?;
         let known = unpacked(Box::new(known.into_iter().map(Ok)));
         let known = known.map(|piece| {
             let (step, piece) = piece?;
@@ -255,11 +242,8 @@ impl SentJob {
     ) -> Result<Batches> {
         let first = Stages::of(self.job.job()).steps(stage).first().copied();
         let first = first.filter(|_| stage > 0).ok_or_else(|| foreign(format!("stage {stage}")))?;
-        let begin = {
-            let (sent, process) = (Arc::clone(self), process.clone());
-            move || sent.begin(first, &process)
-        };
-        self.finished(reduced_by_part(pieces, begin), stage, process)
+        let (sent, own) = (Arc::clone(self), process.clone());
+        self.finished(reduced_by_part(pieces, move || sent.begin(first, &own)), stage, process)
     }
 
     /// All stages after the map, in this process: pieces are moved in memory. `made` is what [`JobPlan::made`] returned.

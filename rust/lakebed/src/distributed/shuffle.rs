@@ -38,13 +38,8 @@ pub(crate) fn hash(key: &[u8]) -> u64 {
 
 /// Pieces by part, in batches of bounded bytes.
 pub(super) fn packed(pieces: Pieces, parts: u32) -> Batches {
-    Box::new(Packer {
-        pieces: Some(pieces),
-        parts,
-        waiting: BTreeMap::new(),
-        held: 0,
-        ready: VecDeque::new(),
-    })
+    let (waiting, ready) = (BTreeMap::new(), VecDeque::new());
+    Box::new(Packer { pieces: Some(pieces), parts, waiting, held: 0, ready })
 }
 
 /// Pieces of one side each, all of which every process gets; the column `part` is the reduce that they are for.
@@ -214,17 +209,17 @@ fn pieces_of(batch: &RecordBatch) -> Result<Vec<(i32, Piece)>> {
     Ok(pieces)
 }
 
-/// Batches of one schema as an Arrow IPC stream.
-pub(super) fn stream_of(schema: &Schema, batches: &[RecordBatch]) -> Result<Vec<u8>> {
-    ipc(schema, batches, None)
-}
-
 /// Rows as an Arrow IPC stream.
 pub(crate) fn to_ipc(rows: &RecordBatch, compression: Option<CompressionType>) -> Result<Vec<u8>> {
     ipc(&rows.schema(), std::slice::from_ref(rows), compression)
 }
 
-fn ipc(schema: &Schema, batches: &[RecordBatch], compression: Option<CompressionType>) -> Result<Vec<u8>> {
+/// Batches of one schema as an Arrow IPC stream.
+pub(super) fn ipc(
+    schema: &Schema,
+    batches: &[RecordBatch],
+    compression: Option<CompressionType>,
+) -> Result<Vec<u8>> {
     let options = IpcWriteOptions::default().try_with_compression(compression)?;
     let mut writer = StreamWriter::try_new_with_options(Vec::new(), schema, options)?;
     batches.iter().try_for_each(|batch| writer.write(batch))?;

@@ -10,8 +10,12 @@ sides! {
     pub(crate) enum SumSide {
         Rows,
         Sums,
+        /// What was found of [`SumSide::Deletes`].
+        Marks,
         /// What is known of sums, for those that there are in the end.
         Known,
+        /// What rows are compared with while they are summed up: every process has it before the first row.
+        Deletes,
     }
 }
 
@@ -28,6 +32,30 @@ pub(crate) trait MergedSums: Send {
     /// # Errors
     /// As [`MergedSums::add`].
     fn merge(&mut self, sums: &RecordBatch) -> Result<()>;
+
+    /// Takes what the rows are compared with, before the first of them.
+    ///
+    /// # Errors
+    /// As [`MergedSums::add`]; `Argument` where rows are not compared.
+    fn compare(&mut self, _deletes: &RecordBatch) -> Result<()> {
+        Err(foreign("rows are compared with nothing"))
+    }
+
+    /// Takes what was found by comparing rows. Returns what is passed on.
+    ///
+    /// # Errors
+    /// As [`MergedSums::compare`].
+    fn find(&mut self, _marks: RecordBatch) -> Result<Pieces> {
+        Err(foreign("rows are compared with nothing"))
+    }
+
+    /// What was found by comparing the rows that were added.
+    ///
+    /// # Errors
+    /// None that input could cause.
+    fn found(&mut self) -> Result<Option<RecordBatch>> {
+        Ok(None)
+    }
 
     /// Adds what is known of sums that are complete.
     ///
@@ -84,8 +112,10 @@ impl<S: MergedSums> SumReduce<S> {
 impl<S: MergedSums> Reduce for SumReduce<S> {
     fn push(&mut self, side: i32, rows: RecordBatch) -> Result<Pieces> {
         match SumSide::of(side)? {
+            SumSide::Deletes => self.sums.compare(&rows)?,
             SumSide::Rows => self.sums.add(&rows)?,
             SumSide::Sums => self.sums.merge(&rows)?,
+            SumSide::Marks => return self.sums.find(rows),
             SumSide::Known => self.known.push(rows),
         }
         if !self.is_last && self.sums.is_full() { self.drained() } else { nothing() }
@@ -93,7 +123,13 @@ impl<S: MergedSums> Reduce for SumReduce<S> {
 
     fn finish(&mut self) -> Result<Pieces> {
         self.known.iter().try_for_each(|known| self.sums.know(known))?;
-        if self.is_last { self.sums.finish() } else { self.drained() }
+        // Of one key, so that one part passes them on.
+        let found = self.sums.found()?.map(|found| {
+            let keys = vec![Some(0); found.num_rows()];
+            Ok(Piece::keyed(SumSide::Marks, found, keys))
+        });
+        let sums = if self.is_last { self.sums.finish() } else { self.drained() };
+        Ok(Box::new(sums?.chain(found)))
     }
 }
 

@@ -4,7 +4,8 @@
 use arrow_schema::SchemaRef;
 use serde::{Deserialize, Serialize};
 
-use super::{FileGroups, GroupSums, HealthSums, Summing};
+use super::{FileGroups, GroupSums, HealthSums, Summing, deletes_of, input_of};
+use crate::dangling::{DeleteMarks, SnapshotDeletes};
 use crate::distributed::{
     Bounds, Job, JobPlan, ManifestMap, Piece, Process, Reduce, Shuffle, SumReduce, SumSide,
 };
@@ -35,19 +36,37 @@ impl<F: Format> GroupsJob<F> {
         options: &ScanOptions,
         bounds: &Bounds,
     ) -> Result<Option<JobPlan>> {
-        let columns = F::Groups::INPUT.iter().map(|name| (*name).to_owned()).collect();
-        let of_files = ScanOptions { columns: Some(columns), ..options.clone() };
-        let Some((files, manifests, mut known)) = table.live_job(&of_files, bounds)? else { return Ok(None) };
+        let live = |deletes: Option<&F::Deletes>| {
+            let columns = input_of::<F>(deletes).into_iter().map(str::to_owned).collect();
+            table.live_job(&ScanOptions { columns: Some(columns), ..options.clone() }, bounds)
+        };
+        let Some(mut live_files) = live(None)? else { return Ok(None) };
+        let deletes = deletes_of(table, by, options)?;
+        if let Some(deletes) = &deletes {
+            // Whichever files the filter leaves, deletes are compared with all: more than the job's manifests.
+            if options.table_filter.is_some() {
+                return Ok(None);
+            }
+            let Some(compared) = live(Some(&F::Deletes::of(table, &deletes.deletes)?))? else {
+                return Ok(None);
+            };
+            live_files = compared;
+        }
+        let (files, manifests, mut known) = live_files;
         let summing = Summing::read(table, by, options)?;
         let job = GroupsJob::<F> { files, summing, held: bounds.groups.max(1) };
         if let Some(vectors) = F::Groups::vectors(table, options, by)? {
             known.push((job.merging(), Piece::alone(SumSide::Known, vectors)));
         }
         // There must be a part of `health` even without a file, for the reduce that makes its row.
-        let made = match &job.summing.health {
+        let mut made = match &job.summing.health {
             Some(_) => vec![(job.merging() + 1, Piece::alone(SumSide::Sums, job.no_groups()?.rows()?))],
             None => Vec::new(),
         };
+        if let Some(SnapshotDeletes { deletes, amounts }) = deletes {
+            known.push((job.merging() - 1, Piece::alone(SumSide::Deletes, deletes)));
+            made.push((job.merging() + 1, Piece::alone(SumSide::Known, amounts)));
+        }
         let are_files_moved = job.files.shuffles().contains(&Shuffle::ByKey);
         let task_bytes = if are_files_moved { bounds.task_bytes } else { bounds.sum_bytes };
         let bounds = Bounds { task_bytes, ..bounds.clone() };
@@ -60,8 +79,10 @@ impl<F: Format> GroupsJob<F> {
     }
 
     fn no_groups(&self) -> Result<GroupSums<F>> {
-        let groups = F::Groups::sent(F::types_of(&self.files), &self.summing)?;
-        Ok(GroupSums { groups, summing: self.summing.clone(), held: self.held })
+        let types = F::types_of(&self.files);
+        let groups = F::Groups::sent(types, &self.summing)?;
+        let (summing, types) = (self.summing.clone(), Some(types.clone()));
+        Ok(GroupSums { groups, summing, held: self.held, types, deletes: None })
     }
 }
 

@@ -8,18 +8,20 @@ use std::collections::HashMap;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
+use roaring::RoaringBitmap;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use job::GroupsJob;
 pub(crate) use sizes::Sizes;
 use sums::keys;
 
+use crate::dangling::{DeleteAmounts, DeleteMarks, SnapshotDeletes, numbers, read_numbers};
 use crate::distributed::{
-    MergedSums, Piece, Pieces, SumReduce, SumSide, batches, foreign, hash, one, reduced_here,
+    MergedSums, Piece, Pieces, SumReduce, SumSide, batches, foreign, hash, nothing, one, reduced_here,
 };
 use crate::error::Result;
 use crate::health::{self, HealthTask, HealthTotals, ManifestBounds, small_bytes};
-use crate::scan::{Batches, Format, ScanOptions, no_view, once};
+use crate::scan::{Batches, Format, ScanOptions, lazily, no_view, once};
 use crate::view::{GroupBy, select};
 
 /// Groups of live files, and what is summed up of each.
@@ -148,27 +150,61 @@ pub(crate) fn schema<F: Format>(table: &F, by: GroupBy, options: &ScanOptions) -
     }
     let summing = Summing::new(by, options);
     let groups = F::Groups::of(table, &summing)?;
-    Ok(GroupSums::<F> { groups, summing, held: usize::MAX }.rows()?.schema())
+    Ok(GroupSums::<F>::of(groups, summing).rows()?.schema())
 }
 
-/// The rows of a view of groups: the job's reduces in this process. Files are streamed: memory grows with the groups, not
-/// with the files.
+/// The rows of a view of groups: the job's reduces in this process. Files are streamed: memory grows with the groups and, for
+/// `health`, with the deletes, not with the files.
 ///
 /// # Errors
 /// Those of reading live files, and of [`FileGroups`].
 pub(crate) fn rows<F: Format>(table: &F, by: GroupBy, options: &ScanOptions) -> Result<Batches> {
     let summing = Summing::read(table, by, options)?;
-    let groups = F::Groups::of(table, &summing)?;
-    let files = table.live_files(F::Groups::INPUT, options)?;
-    let known = F::Groups::vectors(table, options, by)?.map(once);
+    let health = summing.health.is_some().then(|| HealthSums::of(&summing)).transpose()?;
+    let mut sums = GroupSums::<F>::of(F::Groups::of(table, &summing)?, summing);
+    let table = if health.is_some() { table.clone().keeping() } else { table.clone() };
+    let deletes = deletes_of(&table, by, options)?;
+    let mut marks = deletes.as_ref().map(|known| F::Deletes::of(&table, &known.deletes)).transpose()?;
+    let unfiltered = if options.table_filter.is_some() { marks.take() } else { None };
+    let files = table.live_files(&input_of::<F>(marks.as_ref()), options)?;
+    sums.deletes = marks;
+    let known = F::Groups::vectors(&table, options, by)?.map(once);
     let sides = [(SumSide::Rows, Some(files)), (SumSide::Known, known)];
     let sides = sides.into_iter().filter_map(|(side, rows)| Some(Ok((side.into(), rows?))));
-    let health = summing.health.is_some().then(|| HealthSums::of(&summing)).transpose()?;
-    let sums = GroupSums::<F> { groups, summing, held: usize::MAX };
-    let rows = batches(reduced_here(sides, SumReduce::last(sums)));
-    Ok(match health {
-        Some(health) => batches(reduced_here([Ok((SumSide::Sums.into(), rows))], SumReduce::last(health))),
-        None => rows,
+    let sums = reduced_here(sides, SumReduce::last(sums));
+    let Some(health) = health else { return Ok(batches(sums)) };
+    let marked = unfiltered.map(|marks| (SumSide::Marks, marked_by_all(table, marks, options.threads)));
+    let amounts = deletes.map(|deletes| (SumSide::Known, once(deletes.amounts)));
+    let sides = sums.map(|piece| piece.map(|piece| (piece.side, once(piece.rows))));
+    let sides = sides.chain(marked.into_iter().chain(amounts).map(|(side, rows)| Ok((side.into(), rows))));
+    Ok(batches(reduced_here(sides, SumReduce::last(health))))
+}
+
+/// The deletes that `health` compares files with, as far as the requested columns need them.
+///
+/// # Errors
+/// Those of [`DeleteMarks::read`].
+fn deletes_of<F: Format>(table: &F, by: GroupBy, options: &ScanOptions) -> Result<Option<SnapshotDeletes>> {
+    let are_needed = by == GroupBy::Table && health::needs_deletes(options.columns.as_deref());
+    if are_needed { F::Deletes::read(table, options) } else { Ok(None) }
+}
+
+/// The columns of live files that sums are made of, and that deletes are compared with.
+fn input_of<F: Format>(deletes: Option<&F::Deletes>) -> Vec<&'static str> {
+    let mut columns = F::Groups::INPUT.to_vec();
+    let more = deletes.map(DeleteMarks::input).unwrap_or_default();
+    columns.extend(more.into_iter().filter(|name| !F::Groups::INPUT.contains(name)));
+    columns
+}
+
+/// The numbers of the deletes that apply to some live file, whichever files a filter leaves.
+fn marked_by_all<F: Format>(table: F, mut deletes: F::Deletes, threads: usize) -> Batches {
+    lazily(move || {
+        let options = ScanOptions { threads, ..ScanOptions::default() };
+        for files in table.live_files(&deletes.input(), &options)? {
+            deletes.mark(&files?)?;
+        }
+        Ok(once(numbers(deletes.marked())?))
     })
 }
 
@@ -178,9 +214,18 @@ struct GroupSums<F: Format> {
     summing: Summing,
     /// Groups that are held before they are sent on, and rows of a batch.
     held: usize,
+    /// The table's types, in another process than that which has the table.
+    types: Option<F::Types>,
+    /// The deletes that files are compared with.
+    deletes: Option<F::Deletes>,
 }
 
 impl<F: Format> GroupSums<F> {
+    /// In the process that has the table.
+    fn of(groups: F::Groups, summing: Summing) -> GroupSums<F> {
+        GroupSums { groups, summing, held: usize::MAX, types: None, deletes: None }
+    }
+
     /// The rows; for `health` those of which [`HealthSums`] make its row.
     fn rows(&self) -> Result<RecordBatch> {
         let Summing { by, health, columns, .. } = &self.summing;
@@ -196,7 +241,23 @@ impl<F: Format> GroupSums<F> {
 
 impl<F: Format> MergedSums for GroupSums<F> {
     fn add(&mut self, files: &RecordBatch) -> Result<()> {
+        self.deletes.as_mut().map_or(Ok(()), |deletes| deletes.mark(files))?;
         self.groups.extend(files)
+    }
+
+    fn compare(&mut self, deletes: &RecordBatch) -> Result<()> {
+        let types = self.types.as_ref().ok_or_else(|| foreign("deletes where the table is"))?;
+        self.deletes = Some(F::Deletes::sent(types, deletes)?);
+        Ok(())
+    }
+
+    /// The sums of all parts are compared with what all have found.
+    fn find(&mut self, marks: RecordBatch) -> Result<Pieces> {
+        one(Piece::alone(SumSide::Marks, marks))
+    }
+
+    fn found(&mut self) -> Result<Option<RecordBatch>> {
+        self.deletes.as_ref().map(|deletes| numbers(deletes.marked())).transpose()
     }
 
     fn merge(&mut self, sums: &RecordBatch) -> Result<()> {
@@ -233,6 +294,9 @@ impl<F: Format> MergedSums for GroupSums<F> {
 struct HealthSums {
     health: HealthTask,
     totals: HealthTotals,
+    /// The numbers of deletes that apply to some live file.
+    marked: RoaringBitmap,
+    deletes: DeleteAmounts,
 }
 
 impl HealthSums {
@@ -240,7 +304,8 @@ impl HealthSums {
     /// `Argument` for sums of another view.
     fn of(summing: &Summing) -> Result<HealthSums> {
         let health = summing.health.clone().ok_or_else(|| foreign("this is not a job of health"))?;
-        Ok(HealthSums { health, totals: HealthTotals::ZERO })
+        let (totals, marked) = (HealthTotals::ZERO, RoaringBitmap::new());
+        Ok(HealthSums { health, totals, marked, deletes: DeleteAmounts::default() })
     }
 }
 
@@ -254,11 +319,23 @@ impl MergedSums for HealthSums {
         Ok(())
     }
 
+    fn find(&mut self, marks: RecordBatch) -> Result<Pieces> {
+        let numbers = read_numbers(&marks)?.iter().flatten();
+        self.marked.extend(numbers.filter_map(|number| u32::try_from(number).ok()));
+        nothing()
+    }
+
+    /// How much each of the deletes is.
+    fn know(&mut self, deletes: &RecordBatch) -> Result<()> {
+        self.deletes = DeleteAmounts::of(deletes, &self.marked)?;
+        Ok(())
+    }
+
     fn drain(&mut self) -> Result<(RecordBatch, Vec<Option<u64>>)> {
         Ok((self.totals.to_batch()?, Vec::new()))
     }
 
     fn finish(&mut self) -> Result<Pieces> {
-        one(Piece::rows(self.health.row_of(&self.totals)?))
+        one(Piece::rows(self.health.row_of(&self.totals, &self.deletes)?))
     }
 }

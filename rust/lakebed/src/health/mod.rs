@@ -17,6 +17,7 @@ use facts::TableFacts;
 pub(crate) use totals::HealthTotals;
 
 use crate::credentials::location_of;
+use crate::dangling::DeleteAmounts;
 use crate::error::Result;
 use crate::grouping::sums::sum;
 use crate::scan::ScanOptions;
@@ -56,12 +57,12 @@ impl HealthTask {
         &self.bounds
     }
 
-    /// The row, given the sums over the files of all partitions.
+    /// The row, given the sums over the files of all partitions, and over all deletes.
     ///
     /// # Errors
     /// `UnknownColumn`.
-    pub(crate) fn row_of(&self, totals: &HealthTotals) -> Result<RecordBatch> {
-        select(&row(&self.facts, &self.bounds, totals)?, self.columns.as_deref(), None)
+    pub(crate) fn row_of(&self, totals: &HealthTotals, deletes: &DeleteAmounts) -> Result<RecordBatch> {
+        select(&row(&self.facts, &self.bounds, totals, deletes)?, self.columns.as_deref(), None)
     }
 }
 
@@ -70,8 +71,24 @@ impl HealthTask {
 /// # Errors
 /// `UnknownColumn`.
 pub fn schema(columns: Option<&[String]>) -> Result<SchemaRef> {
-    Ok(select(&row(&TableFacts::default(), &ManifestBounds::default(), &HealthTotals::ZERO)?, columns, None)?
-        .schema())
+    let (facts, bounds) = (TableFacts::default(), ManifestBounds::default());
+    let row = row(&facts, &bounds, &HealthTotals::ZERO, &DeleteAmounts::default())?;
+    Ok(select(&row, columns, None)?.schema())
+}
+
+/// The columns for which files are compared with deletes.
+const OF_DELETES: [&str; 6] = [
+    "dangling_delete_file_count",
+    "dangling_delete_record_count",
+    "dangling_delete_size_in_bytes",
+    "dangling_deletion_vector_count",
+    "dangling_equality_delete_file_count",
+    "deleted_record_ratio",
+];
+
+/// Whether files are compared with deletes for these columns.
+pub(crate) fn needs_deletes(columns: Option<&[String]>) -> bool {
+    columns.is_none_or(|columns| columns.iter().any(|name| OF_DELETES.contains(&name.as_str())))
 }
 
 /// Files with fewer bytes count as small.
@@ -79,7 +96,12 @@ pub(crate) fn small_bytes(options: &ScanOptions) -> i64 {
     i64::try_from(options.small_bytes.unwrap_or(SMALL_FILE_BYTES)).unwrap_or(i64::MAX)
 }
 
-fn row(facts: &TableFacts, bounds: &ManifestBounds, totals: &HealthTotals) -> Result<RecordBatch> {
+fn row(
+    facts: &TableFacts,
+    bounds: &ManifestBounds,
+    totals: &HealthTotals,
+    applied: &DeleteAmounts,
+) -> Result<RecordBatch> {
     let manifests = &facts.manifests;
     let after = bounds.rewritten(totals.file_count, totals.partition_count, totals.max_partition_file_count);
     let clustered = totals.clustered_partition_count.filter(|count| *count > 0);
@@ -97,6 +119,7 @@ fn row(facts: &TableFacts, bounds: &ManifestBounds, totals: &HealthTotals) -> Re
     let delete_files = deletes("delete_file_count", delete_files)?;
     let delete_records =
         deletes("delete_record_count", [deleted, totals.equality_delete_record_count, None])?;
+    let [dangling, dangling_records, dangling_bytes, of_vectors, of_equality, deleted_ratio] = OF_DELETES;
     let columns = vec![
         ("location", text(&location_of(&facts.location))),
         ("format", text(&facts.format)),
@@ -129,7 +152,12 @@ fn row(facts: &TableFacts, bounds: &ManifestBounds, totals: &HealthTotals) -> Re
         ("equality_delete_file_count", long(totals.equality_delete_file_count)),
         ("equality_delete_record_count", long(totals.equality_delete_record_count)),
         ("delete_row_count", long(totals.delete_row_count)),
-        ("deleted_record_ratio", ratio(deleted, totals.record_count)),
+        (dangling, long(Some(applied.dangling))),
+        (dangling_records, long(applied.dangling_records)),
+        (dangling_bytes, long(Some(applied.dangling_bytes))),
+        (of_vectors, long(Some(applied.dangling_vectors))),
+        (of_equality, long(totals.equality_delete_file_count.map(|_| applied.dangling_equality))),
+        (deleted_ratio, ratio(applied.position_records, totals.record_count)),
         ("manifest_count", long(Some(manifests.count))),
         ("manifest_size_in_bytes", long(Some(manifests.bytes))),
         ("small_manifest_count", long(Some(manifests.small))),

@@ -15,6 +15,7 @@ use arrow_buffer::Buffer;
 use arrow_schema::{ArrowError, DataType};
 use arrow_select::concat::concat_batches;
 
+use super::content_entry::unless_content_entries;
 use super::encryption::{SealedKey, plain, sealed_key, with_sealed_keys};
 use super::fields::{FIELD_SUMMARY, LIST, known};
 use super::manifest::canonical::canonical_list;
@@ -67,7 +68,8 @@ pub(crate) fn read_list(
 ) -> Result<RecordBatch> {
     let (bytes, _) = plain(bytes, key, decoding)?;
     let resolver = RecordResolver::new(&LIST, columns, &[], &[])?.rewriting(canonical_list);
-    let mut reader = RecordReader::open(bytes, &resolver, None, decoding, 1)?;
+    let mut reader = RecordReader::open(bytes.clone(), &resolver, None, decoding, 1)
+        .map_err(|error| unless_content_entries(error, &bytes, decoding))?;
     let version = reader.metadata("format-version").and_then(number);
     let location = table.and_then(|table| table.base(version));
     let mut batches = Vec::new();

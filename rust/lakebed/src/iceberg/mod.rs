@@ -1,5 +1,6 @@
 //! Apache Iceberg: table metadata, snapshots, manifest lists, manifests.
 
+pub mod content_entry;
 mod delete_file;
 mod deletes;
 pub mod deletion_vector;

@@ -51,6 +51,22 @@ pub(in crate::iceberg) fn resolved_column(paths: &ArrayRef, name: &str, location
     Ok(Arc::new(resolved.collect::<StringArray>()))
 }
 
+/// The path without the location in front, where it is below it and what is left is read as what it was.
+fn relative<'p>(path: &'p str, location: &str) -> &'p str {
+    let below = path.strip_prefix(location).and_then(|rest| rest.strip_prefix('/'));
+    let is_plain = |rest: &&str| {
+        !rest.is_empty() && !has_scheme(rest) && !rest.split('/').any(|part| matches!(part, "." | ".."))
+    };
+    below.filter(is_plain).unwrap_or(path)
+}
+
+/// A column of paths, with those below the location without it.
+pub(in crate::iceberg) fn relative_column(paths: &ArrayRef, name: &str, location: &str) -> Result<ArrayRef> {
+    let relative =
+        typed::<StringArray>(paths, name)?.iter().map(|path| path.map(|path| relative(path, location)));
+    Ok(Arc::new(relative.collect::<StringArray>()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -64,6 +80,28 @@ mod tests {
         for path in ["data/f", "/data/f", "", "../x", "s_3://x", "1s3://x", "é:x", " s3://x", ":x", "a/b:c"]
         {
             assert_eq!(resolved(path, location), format!("{location}/{path}"));
+        }
+    }
+
+    #[test]
+    fn a_path_below_the_location_is_stored_without_it() {
+        let location = "s3://bucket/db/table";
+        for rest in ["data/f", "/data/f", "data/ts=10:00/f", "é:x"] {
+            let path = resolved(rest, location);
+            assert_eq!(
+                (relative(&path, location), resolved(relative(&path, location), location)),
+                (rest, path.clone())
+            );
+        }
+        for path in [
+            "s3://bucket/db/table",
+            "s3://bucket/db/table/",
+            "s3://bucket/db/table2/f",
+            "s3a://bucket/db/table/f",
+            "s3://bucket/db/table/a:b",
+            "s3://bucket/db/table/a/../b",
+        ] {
+            assert_eq!(relative(path, location), path);
         }
     }
 }

@@ -3,14 +3,16 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
 use arrow_schema::SchemaRef;
 use lakebed_avro::Limits;
 use serde::{Deserialize, Serialize};
 
-use super::{Batches, Format};
+use super::{Batches, Format, ScanOptions};
 use crate::columnar::Decoding;
-use crate::distributed::{Job, ManifestMap, Process};
+use crate::dangling::{DeleteMarks, SnapshotDeletes};
+use crate::distributed::{Job, ManifestMap, Process, foreign};
 use crate::error::Result;
 use crate::notes::Notes;
 use crate::reach::{ListedFolder, Partitioner, Prefixes, Reach, VisitedSet, Walk, WalkOptions};
@@ -20,7 +22,7 @@ use crate::verify::{EntryBatches, StoredEntries, WholeEntries};
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) enum Never {}
 
-/// The type of the jobs, walks and entries that the format `F` does not have: there is no value of it.
+/// The type of the jobs, walks, deletes and entries that the format `F` does not have: there is no value of it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(bound = "")]
 pub(crate) struct Absent<F>(Never, PhantomData<fn() -> F>);
@@ -31,6 +33,33 @@ impl<F: Format> Job for Absent<F> {
     }
 
     fn map(&self, _process: &Process) -> Result<ManifestMap> {
+        match self.0 {}
+    }
+}
+
+/// Of a format without deletes there is nothing to mark.
+impl<F: Format> DeleteMarks<F> for Absent<F> {
+    fn read(_table: &F, _options: &ScanOptions) -> Result<Option<SnapshotDeletes>> {
+        Ok(None)
+    }
+
+    fn of(_table: &F, _deletes: &RecordBatch) -> Result<Absent<F>> {
+        Err(foreign("deletes of a format that has none"))
+    }
+
+    fn sent(_types: &F::Types, _deletes: &RecordBatch) -> Result<Absent<F>> {
+        Err(foreign("deletes of a format that has none"))
+    }
+
+    fn input(&self) -> Vec<&'static str> {
+        match self.0 {}
+    }
+
+    fn mark(&mut self, _files: &RecordBatch) -> Result<()> {
+        match self.0 {}
+    }
+
+    fn marked(&self) -> &[bool] {
         match self.0 {}
     }
 }

@@ -11,6 +11,7 @@ use serde::de::DeserializeOwned;
 
 use super::{Amount, Batches, Content, EntrySource, ExpressionForm, Funnel, ScanOptions, Stage, ViewScan};
 use crate::columnar::Decoding;
+use crate::dangling::DeleteMarks;
 use crate::diff::{Difference, OneSide};
 use crate::distributed::{Bounds, Distributed, Job, JobPlan, Piece, PlannedManifest};
 use crate::error::{Error, ErrorKind, Result};
@@ -70,6 +71,8 @@ pub(crate) trait Format: LakeTable + Clone + 'static {
     type LiveJob: Job + Serialize + DeserializeOwned + 'static;
     /// Groups of live files.
     type Groups: FileGroups<Self>;
+    /// The deletes of a snapshot, and which of them apply to live files.
+    type Deletes: DeleteMarks<Self>;
     /// What walks all files of a table.
     type Reach: Reach<Table = Self>;
     /// How all columns of entries are read, as it is sent.

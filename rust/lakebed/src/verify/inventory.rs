@@ -3,11 +3,14 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::finding::{Finding, Severity};
 use crate::error::{Error, ErrorKind, Result};
 use crate::storage::Storage;
 
 /// A manifest, and the first list that names it.
+#[derive(Serialize, Deserialize)]
 pub(crate) struct NamedManifest<M> {
     pub(crate) manifest: M,
     pub(crate) named_by: Arc<str>,

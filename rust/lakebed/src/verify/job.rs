@@ -51,15 +51,13 @@ pub(super) const MANIFEST: &str = "_manifest";
 
 type ManifestOf<S> = <<S as StoredEntries>::Entries as WholeEntries>::Manifest;
 
-/// A manifest, and its number among those of the job.
-type NumberedManifest<M> = (i32, Arc<NamedManifest<M>>);
-
 /// What is wrong with a table.
 #[derive(Serialize, Deserialize)]
 #[serde(bound = "S: StoredEntries")]
 pub(crate) struct VerifyJob<S: StoredEntries> {
     entries: S,
-    manifests: Vec<SentManifest<ManifestOf<S>>>,
+    /// Manifests, and where they are read from.
+    manifests: Vec<(String, Arc<NamedManifest<ManifestOf<S>>>)>,
     /// A file that exists: a process that cannot read it would report all others as missing.
     anchor: String,
     placing: PlacingRules,
@@ -69,15 +67,6 @@ pub(crate) struct VerifyJob<S: StoredEntries> {
     /// Whether data files are compared with their deletes.
     linked: bool,
     options: ScanOptions,
-}
-
-/// A manifest as it is sent.
-#[derive(Serialize, Deserialize)]
-struct SentManifest<M> {
-    path: String,
-    manifest: M,
-    named_by: String,
-    is_live: bool,
 }
 
 /// The totals of the live files, of some manifests or of a part.
@@ -105,11 +94,11 @@ pub(super) fn planned<V: VerifiedFormat>(
     let entries = table.whole_entries()?;
     let linked = known_deletes(table, &entries, manifests.iter())?.is_some();
     let (mut planned, mut stored) = (Vec::new(), Vec::new());
-    for NamedManifest { manifest, named_by, is_live } in manifests {
-        let (path, size) = entries.place_of(&manifest);
+    for named in manifests {
+        let (path, size) = entries.place_of(&named.manifest);
         let size = size.unwrap_or(0);
         planned.push(PlannedManifest { path: path.clone(), size, added: 0, deleted: 0, divisible: false });
-        stored.push(SentManifest { path, manifest, named_by: named_by.as_ref().to_owned(), is_live });
+        stored.push((path, Arc::new(named)));
     }
     let job = VerifyJob::<V::StoredEntries> {
         entries: table.stored_entries()?,
@@ -122,7 +111,7 @@ pub(super) fn planned<V: VerifiedFormat>(
         linked,
         options: options.clone(),
     };
-    let totals = PartialTotals { is_whole, is_right: true, totals: ContentTotals::default() };
+    let totals = PartialTotals::of_nothing(is_whole);
     let mut made = vec![(1, Piece::alone(VerifySide::Found, rows(&findings)?)), (1, totals.piece([None])?)];
     if data_files {
         made.push((0, files_piece(table.data_files()?)?));
@@ -167,11 +156,9 @@ impl<S: StoredEntries> Job for VerifyJob<S> {
     fn map(&self, process: &Process) -> Result<ManifestMap> {
         let storage = placed(&self.placing, Arc::clone(&process.storage));
         storage.read_range(&self.anchor, 0, 1)?;
-        let mut known = HashMap::<String, Vec<NumberedManifest<ManifestOf<S>>>>::new();
-        for (number, SentManifest { path, manifest, named_by, is_live }) in (0..).zip(&self.manifests) {
-            let named_by = Arc::from(named_by.as_str());
-            let named = NamedManifest { manifest: manifest.clone(), named_by, is_live: *is_live };
-            known.entry(path.clone()).or_default().push((number, Arc::new(named)));
+        let mut known = HashMap::<String, Vec<(i32, Arc<_>)>>::new();
+        for (number, (path, named)) in (0..).zip(&self.manifests) {
+            known.entry(path.clone()).or_default().push((number, Arc::clone(named)));
         }
         let (entries, linked) = (Arc::new(self.entries.entries(process.decoding.clone())?), self.linked);
         Ok(ManifestMap::Paths(Box::new(move |paths| {
@@ -198,14 +185,13 @@ impl<S: StoredEntries> Job for VerifyJob<S> {
     }
 
     fn reduce(&self, step: usize, process: &Process) -> Result<Box<dyn Reduce>> {
-        let totals =
-            PartialTotals { is_whole: self.is_whole, is_right: true, totals: ContentTotals::default() };
+        let totals = PartialTotals::of_nothing(self.is_whole);
         if step > 0 {
             let options = self.options.clone();
             return Ok(Box::new(ReduceAll { totals, claims: self.claims.clone(), options }));
         }
         Ok(Box::new(ReducePart::new(PartContext {
-            paths: self.manifests.iter().map(|stored| stored.path.clone()).collect(),
+            paths: self.manifests.iter().map(|(path, _)| path.clone()).collect(),
             looked_for_in: self.data_files.then(|| placed(&self.placing, Arc::clone(&process.storage))),
             totals,
         })))
@@ -239,6 +225,10 @@ fn pieces(read: ManifestFindings, number: i32) -> Result<Vec<Piece>> {
 }
 
 impl PartialTotals {
+    pub(super) fn of_nothing(is_whole: bool) -> PartialTotals {
+        PartialTotals { is_whole, is_right: true, totals: ContentTotals::default() }
+    }
+
     pub(super) fn add(&mut self, other: &PartialTotals) {
         self.is_whole &= other.is_whole;
         self.is_right &= other.is_right;

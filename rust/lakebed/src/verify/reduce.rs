@@ -155,10 +155,9 @@ mod tests {
 
     use super::*;
     use crate::error::{Error, ErrorKind};
-    use crate::verify::totals::ContentTotals;
 
     fn part() -> ReducePart {
-        let totals = PartialTotals { is_whole: true, is_right: true, totals: ContentTotals::default() };
+        let totals = PartialTotals::of_nothing(true);
         ReducePart::new(PartContext { paths: Vec::new(), looked_for_in: None, totals })
     }
 
@@ -187,7 +186,7 @@ mod tests {
 
     #[test]
     fn totals_beyond_64_bits_are_exact_in_another_process() {
-        let mut sent = PartialTotals { is_whole: true, is_right: true, totals: ContentTotals::default() };
+        let mut sent = PartialTotals::of_nothing(true);
         sent.totals.rows[0] = i128::from(i64::MAX) * 3;
         let mut part = part();
         for _ in 0..2 {

@@ -138,6 +138,19 @@ impl EqualityDeletes {
         &self.fields
     }
 
+    /// The metrics of these columns, of the files of entries.
+    ///
+    /// # Errors
+    /// `Required` for a missing column; `Mismatch` for metrics of another type.
+    pub(super) fn stats_of(&self, entries: &RecordBatch) -> Result<Vec<ColumnStats>> {
+        if self.fields.is_empty() {
+            return Ok(Vec::new());
+        }
+        let ids: Vec<i32> = self.fields.iter().map(|field| field.id).collect();
+        let stats = StoredStats::of(entries, &ids)?;
+        self.fields.iter().zip(stats).map(|(field, stats)| stats.interpret(field)).collect()
+    }
+
     /// Adds to `found` the deletes that apply to a file: those of its partition, then global ones. `stats`
     /// has the metrics of the columns in [`EqualityDeletes::fields`], those of the file in its row `row`.
     pub(super) fn append(
@@ -147,16 +160,58 @@ impl EqualityDeletes {
         (stats, row): (&[ColumnStats], usize),
         found: &mut Vec<i32>,
     ) {
-        // Equality deletes apply to older files only, not to those of the same commit.
-        let Some(least) = sequence.checked_add(1) else { return };
-        let groups = [(&self.by_partition, partition), (&self.global, Some(0))];
-        for (groups, group) in groups {
-            let Some(group) = group else { continue };
+        for (groups, group, least) in self.groups_of(partition, sequence).into_iter().flatten() {
             groups.each_since(group, least, stats, row, |number| {
                 if let Some(delete) = self.deletes.get(number).filter(|_| self.may_match(number, stats, row))
                 {
                     found.push(*delete);
                 }
+            });
+        }
+    }
+
+    /// The groups whose deletes may apply to a file, and the least sequence number of those that do.
+    fn groups_of(&self, partition: Option<usize>, sequence: i64) -> [Option<(&DeleteGroups, usize, i64)>; 2] {
+        // Equality deletes apply to older files only, not to those of the same commit.
+        let least = sequence.checked_add(1);
+        let of = |groups, group: Option<usize>| Some((groups, group?, least?));
+        [of(&self.by_partition, partition), of(&self.global, Some(0))]
+    }
+
+    /// Where nothing is marked.
+    pub(super) fn no_marks(&self) -> EqualityMarks {
+        let ends = |DeleteGroups { deletes, .. }: &DeleteGroups| -> Vec<usize> {
+            (0..deletes.groups()).map(|group| deletes.places(group).end).collect()
+        };
+        EqualityMarks([ends(&self.by_partition), ends(&self.global)])
+    }
+
+    /// Marks the deletes that apply to a file, see [`EqualityDeletes::append`], by their numbers among all.
+    pub(super) fn mark(
+        &self,
+        partition: Option<usize>,
+        sequence: i64,
+        (stats, row): (&[ColumnStats], usize),
+        (EqualityMarks(ends), marked): (&mut EqualityMarks, &mut [bool]),
+    ) {
+        let among_all = |number: usize| usize::try_from(*self.deletes.get(number)?).ok();
+        for (found, ends) in self.groups_of(partition, sequence).into_iter().zip(ends) {
+            let Some((groups, group, least)) = found else { continue };
+            let Some(end) = ends.get_mut(group) else { continue };
+            let start = groups.deletes.places_since(group, least).start;
+            let is_marked = |place: usize| {
+                let number = groups.deletes.at(place).and_then(among_all);
+                number.and_then(|number| marked.get(number)).copied().unwrap_or(true)
+            };
+            while *end > start && is_marked(*end - 1) {
+                *end -= 1;
+            }
+            if *end <= start {
+                continue;
+            }
+            groups.each_since(group, least, stats, row, |number| {
+                let found = among_all(number).filter(|_| self.may_match(number, stats, row));
+                found.and_then(|number| marked.get_mut(number)).into_iter().for_each(|marked| *marked = true);
             });
         }
     }
@@ -174,6 +229,11 @@ impl EqualityDeletes {
         })
     }
 }
+
+/// For each group of deletes of a partition, and for that of all partitions, the place from which on all are marked:
+/// files that only those apply to are not compared with them.
+#[derive(Debug)]
+pub(super) struct EqualityMarks([Vec<usize>; 2]);
 
 /// Groups with more deletes than this are searched by the ranges of values.
 const FEW: usize = 16;

@@ -17,6 +17,7 @@
 
 mod build;
 mod equality;
+mod marks;
 mod sequence;
 mod single;
 mod spans;
@@ -30,10 +31,11 @@ use arrow_array::{Int64Array, RecordBatch, StringArray};
 
 pub(crate) use build::{DELETE_INPUT, DeleteIndexBuilder};
 use equality::EqualityDeletes;
+pub(crate) use marks::{MarkedDeletes, compared_ids, comparing, sent_deletes};
 use sequence::BySequence;
 pub(crate) use single::{SINGLE_INPUT, links, wrong};
 pub(crate) use stats::EqualityField;
-use stats::{ColumnStats, STATS_INPUT, StoredStats};
+use stats::{ColumnStats, STATS_INPUT};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::partition::PartitionNumbers;
@@ -102,17 +104,11 @@ impl DeleteIndex {
     /// # Errors
     /// `Required` for a missing column.
     pub(crate) fn files(&self, entries: &RecordBatch) -> Result<DataFiles> {
-        let fields = self.equality.fields();
-        let stats = if fields.is_empty() { Vec::new() } else { StoredStats::of(entries, &self.field_ids())? };
         Ok(DataFiles {
             paths: column::<StringArray>(entries, "file_path")?.clone(),
             sequences: column::<Int64Array>(entries, "sequence_number")?.clone(),
             partitions: self.partitions.find(&find(entries, "spec_id")?, column(entries, "partition")?)?,
-            stats: fields
-                .iter()
-                .zip(stats)
-                .map(|(field, stats)| stats.interpret(field))
-                .collect::<Result<_>>()?,
+            stats: self.equality.stats_of(entries)?,
         })
     }
 

@@ -58,6 +58,17 @@ pub(in crate::iceberg) fn canonical_prefixed_partition_stats(writer: Schema) -> 
     canonical_partition_stats(writer).map(|schemas| prefixed(schemas, PARTITION))
 }
 
+/// A schema whose fields of all levels have their ids as names, as [`canonical_list`].
+pub(in crate::iceberg) fn canonical_by_ids(writer: Schema) -> Result<(Schema, Schema)> {
+    let mut root = writer.root().clone();
+    if let Some(fields) = record_of(&mut root) {
+        rename_all_by_ids(fields)?;
+    }
+    let writer = Schema::new(root.clone());
+    unwrap_single_branches(&mut root);
+    Ok((writer, Schema::new(root)))
+}
+
 /// The partition fields of a canonical schema that are `fixed` without being decimals: names and types.
 pub(super) fn fixed_partition_fields(root: &mut Node) -> Vec<(String, &mut Wire)> {
     fixed_fields(root, PARTITION_ON_DISK)
@@ -233,7 +244,7 @@ fn unwrap_single_branches(node: &mut Node) {
 }
 
 #[cold]
-fn twice(id: impl std::fmt::Display, name: &str) -> Error {
+pub(in crate::iceberg) fn twice(id: impl std::fmt::Display, name: &str) -> Error {
     let message = format!("the writer's schema has the field id {id} twice, the second time as {name}");
     Error::new(ErrorKind::Avro(lakebed_avro::ErrorKind::Duplicate), message).in_field(name)
 }

@@ -28,6 +28,7 @@ pub use self::partition::PartitionLayout;
 use self::partition::{Tuples, fixed_lengths};
 pub use self::status::{ADDED, DELETED, EXISTING, Statuses};
 use self::status::{Counter, Tally, dropped_rows, seen};
+use super::content_entry::unless_content_entries;
 use super::encryption::plain;
 use super::fields::PARTITION;
 use super::manifest_list::{DELETES, ManifestFile, RecordedCounts};
@@ -106,7 +107,8 @@ impl File {
         let make = |program: &Program| guard(program, wanted, self.filter(), &tally);
         let guard: Option<crate::record::GuardMaker<'_>> =
             if self.guarded.is_some() { Some(&make) } else { None };
-        let reader = RecordReader::open(self.bytes.clone(), resolver, guard, &self.decoding, self.threads)?;
+        let reader = RecordReader::open(self.bytes.clone(), resolver, guard, &self.decoding, self.threads)
+            .map_err(|error| unless_content_entries(error, &self.bytes, &self.decoding))?;
         Ok((reader, tally))
     }
 

@@ -63,6 +63,16 @@ impl PartitionType {
         spec.fields.get(place).filter(|field| field.transform != Transform::Void).map(|_| place)
     }
 
+    /// The names of the fields of this type that `spec` does not have: they are values in other specs, and in this one
+    /// missing or `void`.
+    pub(crate) fn absent_in(&self, spec: &PartitionSpec) -> Vec<String> {
+        let fields = self.fields.iter().enumerate();
+        let is_absent = |(position, unified): &(usize, &UnifiedField)| {
+            unified.field.transform != Transform::Void && self.position_in(*position, spec).is_none()
+        };
+        fields.filter(is_absent).map(|(_, unified)| unified.field.name.clone()).collect()
+    }
+
     /// The first field of `spec` that this type lacks although it is not `void`: no schema has its source.
     pub(crate) fn missing_of<'s>(&self, spec: &'s PartitionSpec) -> Option<&'s PartitionField> {
         let has = |field: &PartitionField| self.fields.iter().any(|unified| same(&unified.field, field));

@@ -85,9 +85,25 @@ impl MetricsEvaluator {
     /// # Errors
     /// `Argument` for columns that are missing.
     pub fn may_match(&self, entries: &RecordBatch) -> Result<BooleanBuffer> {
-        let ranges = self.ranges(entries, Mode::Inclusive)?;
-        let may_match = self.predicate.may_match(&ranges, entries.num_rows())?;
-        let rows = rows(entries)?;
+        self.within(&self.ranges(entries, Mode::Inclusive)?, &rows(entries)?)
+    }
+
+    /// The same by metrics of each of the columns [`MetricsEvaluator::field_ids`], and rows of files.
+    ///
+    /// # Errors
+    /// `Argument` for columns of another length.
+    pub(in crate::iceberg) fn may_match_by(
+        &self,
+        metrics: &StoredMetrics,
+        rows: &Int64Array,
+    ) -> Result<BooleanBuffer> {
+        let of = |column: &TransformedColumn| metrics.ranges(column, rows, Mode::Inclusive);
+        let ranges: Vec<_> = self.columns.iter().map(|column| of(column.as_ref()?)).collect();
+        self.within(&ranges, rows)
+    }
+
+    fn within(&self, ranges: &[Option<ColumnRanges>], rows: &Int64Array) -> Result<BooleanBuffer> {
+        let may_match = self.predicate.may_match(ranges, rows.len())?;
         Ok(&may_match & &BooleanBuffer::collect_bool(rows.len(), |file| rows.value(file) != 0))
     }
 
@@ -111,20 +127,25 @@ impl MetricsEvaluator {
         let read = |map| metric_values(entries, map, &self.ids);
         let nans = if self.has_floats { read(NAN_COUNTS)? } else { Vec::new() };
         let ([values, nulls], [lower, upper]) = (COUNTS.map(read), BOUNDS.map(read));
-        let stored = StoredMetrics { values: values?, nulls: nulls?, nans, lower: lower?, upper: upper? };
+        let (values, nulls, lower, upper) = (values?, nulls?, lower?, upper?);
+        let stored = StoredMetrics { values, nulls, nans, lower, upper, is_partial: false };
         let rows = rows(entries)?;
         let of = |column: &TransformedColumn| stored.ranges(column, &rows, mode);
         Ok(self.columns.iter().map(|column| of(column.as_ref()?)).collect())
     }
 }
 
-/// The stored metrics of all columns in the filter.
-struct StoredMetrics {
-    values: Vec<ArrayRef>,
-    nulls: Vec<ArrayRef>,
-    nans: Vec<ArrayRef>,
-    lower: Vec<ArrayRef>,
-    upper: Vec<ArrayRef>,
+/// The stored metrics of all columns in the filter, an array of each; bounds are single values in bytes, or of the
+/// column's type.
+#[derive(Default)]
+pub(in crate::iceberg) struct StoredMetrics {
+    pub(in crate::iceberg) values: Vec<ArrayRef>,
+    pub(in crate::iceberg) nulls: Vec<ArrayRef>,
+    pub(in crate::iceberg) nans: Vec<ArrayRef>,
+    pub(in crate::iceberg) lower: Vec<ArrayRef>,
+    pub(in crate::iceberg) upper: Vec<ArrayRef>,
+    /// Whether counts of every column may lack rows, and not only those of columns in structs.
+    pub(in crate::iceberg) is_partial: bool,
 }
 
 impl StoredMetrics {
@@ -137,14 +158,17 @@ impl StoredMetrics {
         }
         let count = |counts: &'_ [ArrayRef]| counts.get(*place)?.as_primitive_opt::<Int64Type>().cloned();
         let (mut values, mut nulls) = (count(&self.values), count(&self.nulls));
-        if *nested || strict {
+        if *nested || strict || self.is_partial {
             (values, nulls) = with_uncounted(values, nulls, rows);
         }
         let nans = count(&self.nans).filter(|_| is_float(&field.ty));
         let counts = Counts { values: values.as_ref(), nulls: nulls.as_ref(), nans: nans.as_ref() };
         let bounds = |bounds: &'_ [ArrayRef]| {
-            let stored = bounds.get(*place)?.as_binary_opt::<i32>()?;
-            Some(decode_bounds(stored, &field.ty))
+            let stored = bounds.get(*place)?;
+            match *stored.data_type() == field.ty.arrow() {
+                true => Some(Arc::clone(stored)),
+                false => Some(decode_bounds(stored.as_binary_opt::<i32>()?, &field.ty)),
+            }
         };
         // For some times, Iceberg's Java library gives a smaller result than for earlier times.
         let lower = at_their_lowest(transform, &bounds(&self.lower)?, &field.ty)?;
@@ -157,7 +181,7 @@ impl StoredMetrics {
 }
 
 /// Counts of values and nulls that include rows without a value, as nulls: those whose struct is null, which
-/// Iceberg's Java library does not count for floats.
+/// Iceberg's Java library does not count for floats, and in statistics of version 4 not at all.
 fn with_uncounted(
     values: Option<Int64Array>,
     nulls: Option<Int64Array>,

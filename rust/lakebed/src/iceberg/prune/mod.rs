@@ -23,6 +23,7 @@ use arrow_array::BooleanArray;
 
 pub use bind::{Names, RowFilter};
 pub use metrics::MetricsEvaluator;
+pub(in crate::iceberg) use metrics::StoredMetrics;
 pub use projection::{Mode, project};
 pub use residual::Residual;
 pub(crate) use summaries::Summaries;

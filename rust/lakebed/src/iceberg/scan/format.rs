@@ -16,6 +16,7 @@ use crate::diff::{Change, Difference, OneSide};
 use crate::distributed::{Bounds, Distributed, JobPlan, PlannedManifest};
 use crate::error::Result;
 use crate::history::{Commit, SnapshotLists, with_change};
+use crate::iceberg::deletes::MarkedDeletes;
 use crate::iceberg::groups::PartitionGroups;
 use crate::iceberg::manifest::ADDED;
 use crate::iceberg::manifest_list::{DATA, ManifestFile};
@@ -58,6 +59,7 @@ impl Format for Table {
     type Job = PlanJob;
     type LiveJob = RowsJob<Table>;
     type Groups = PartitionGroups;
+    type Deletes = MarkedDeletes;
     type Reach = TableReach;
     type StoredEntries = StoredTypes;
 

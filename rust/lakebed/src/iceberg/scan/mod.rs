@@ -5,6 +5,7 @@ mod deletes;
 mod format;
 mod history;
 mod jobs;
+mod marks;
 mod plan;
 mod planned;
 mod program;

@@ -71,6 +71,12 @@ impl table::LakeTable for Table {
         Ok(self.schema().primitives().map(column).collect())
     }
 
+    fn absent_partition_fields(&self) -> Result<BTreeMap<i32, Vec<String>>> {
+        let types = self.types()?;
+        let absent = types.specs.iter().map(|spec| (spec.spec_id, types.partition.absent_in(spec)));
+        Ok(absent.filter(|(_, fields)| !fields.is_empty()).collect())
+    }
+
     fn partitions_of(&self, rows: &RecordBatch) -> Result<RecordBatch> {
         let (types, id) = (self.types()?, self.metadata().default_spec_id);
         let spec = types.specs.iter().find(|spec| spec.spec_id == id);

@@ -136,8 +136,13 @@ impl Schema {
     ///
     /// These are the fields that have metrics; variants and nested types are left out.
     pub fn primitives(&self) -> impl Iterator<Item = (&str, &FieldRef)> {
-        let primitive = self.places.iter().filter(|place| place.field.ty.is_primitive());
-        primitive.map(|place| (place.name.as_ref(), &place.field))
+        self.leaves().filter(|(_, field)| field.ty != Type::Variant)
+    }
+
+    /// The fields of all levels that are not nested types with their full names, in schema order.
+    pub fn leaves(&self) -> impl Iterator<Item = (&str, &FieldRef)> {
+        let is_leaf = |place: &&FieldPlace| place.field.ty.children().is_empty();
+        self.places.iter().filter(is_leaf).map(|place| (place.name.as_ref(), &place.field))
     }
 
     /// The Arrow fields of the columns.

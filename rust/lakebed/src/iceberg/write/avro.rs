@@ -101,7 +101,7 @@ fn least_bytes(precision: u8) -> u32 {
 }
 
 /// A name that Avro allows: other characters are written in hexadecimal, by UTF-16 units as in Java.
-pub(super) fn avro_name(name: &str) -> String {
+pub(in crate::iceberg) fn avro_name(name: &str) -> String {
     let mut out = String::with_capacity(name.len());
     for (place, char) in name.chars().enumerate() {
         match char {

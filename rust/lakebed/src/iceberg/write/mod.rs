@@ -10,6 +10,7 @@ mod metadata;
 mod order;
 mod partition;
 
+pub(in crate::iceberg) use avro::avro_name;
 pub use list::{ListHeader, write_manifest_list};
 pub(crate) use list::{is_list_of, write_in_front};
 pub use manifest::{ManifestContent, ManifestLayout, write_manifest};

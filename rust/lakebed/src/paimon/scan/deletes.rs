@@ -193,13 +193,15 @@ pub(in crate::paimon) fn vector_counts(
     sums::batch(partitions, &counts).map(Some)
 }
 
-/// The table's deletion vectors, and how many rows each deletes. Reads the index manifest, and the vectors
-/// whose cardinality is not recorded.
-pub(super) fn counted_vectors(table: &Table, threads: usize) -> Result<(Vectors, Int64Array)> {
+/// The deletion vectors that the filter of `options` leaves, and how many rows each deletes. Reads the index manifest, and
+/// the vectors whose cardinality is not recorded.
+pub(super) fn counted_vectors(table: &Table, options: &ScanOptions) -> Result<(Vectors, Int64Array)> {
     let columns = Some(vec!["record_count".to_owned()]);
-    let (reader, files) = Reader::open(table, &ScanOptions { columns, ..ScanOptions::default() })?;
+    let table_filter = options.table_filter.clone();
+    let (reader, files) =
+        Reader::open(table, &ScanOptions { columns, table_filter, ..ScanOptions::default() })?;
     let vectors = Vectors::of(&files)?;
-    let rows = reader.counted(&vectors, threads)?;
+    let rows = reader.counted(&vectors, options.threads)?;
     Ok((vectors, rows))
 }
 

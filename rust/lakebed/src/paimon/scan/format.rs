@@ -7,6 +7,7 @@ use arrow_schema::SchemaRef;
 
 use super::history::{listed, unlisted};
 use super::jobs::{FilesJob, SentSchemas, live_files};
+use super::marks::MarkedVectors;
 use super::plan::{Plan, bound, keep};
 use super::program::EntryProgram;
 use super::rows::own_rows;
@@ -60,6 +61,7 @@ impl Format for Table {
     type Job = FilesJob;
     type LiveJob = FilesJob;
     type Groups = BucketGroups;
+    type Deletes = MarkedVectors;
     type Reach = TableReach;
     type StoredEntries = RowsJob<Table>;
 

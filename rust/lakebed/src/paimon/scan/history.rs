@@ -14,6 +14,7 @@ use crate::paimon::snapshot::Snapshot;
 use crate::paimon::table::Table;
 use crate::pipeline::read_each;
 use crate::record::column;
+use crate::scan::ScanOptions;
 use crate::storage::Storage;
 
 /// What the lists of a snapshot record of its commit.
@@ -68,7 +69,7 @@ pub(super) fn unlisted(table: &Table, snapshots: &[Snapshot], threads: usize) ->
 type VectorFiles = HashMap<String, UnlistedDeletes>;
 
 fn vectors_by_file(table: &Table) -> Result<VectorFiles> {
-    let (vectors, rows) = counted_vectors(table, 1)?;
+    let (vectors, rows) = counted_vectors(table, &ScanOptions { threads: 1, ..ScanOptions::default() })?;
     let mut files = VectorFiles::new();
     for (path, rows) in vectors.paths.iter().zip(&rows) {
         let file = files.entry(path.unwrap_or_default().to_owned()).or_insert(UnlistedDeletes::NONE);

@@ -5,6 +5,7 @@ mod format;
 mod gather;
 mod history;
 mod jobs;
+mod marks;
 mod plan;
 mod planned;
 mod program;

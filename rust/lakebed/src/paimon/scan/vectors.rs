@@ -104,18 +104,18 @@ pub(super) fn file_links(entries: &RecordBatch, signs: &Int32Array) -> Result<Li
 }
 
 /// What a deletion vector knows of its data file beside the name: partition and bucket.
-struct VectorKeys<'r> {
+pub(super) struct VectorKeys<'r> {
     partitions: &'r BinaryArray,
     buckets: &'r Int32Array,
 }
 
 impl VectorKeys<'_> {
-    fn of(rows: &RecordBatch) -> Result<VectorKeys<'_>> {
+    pub(super) fn of(rows: &RecordBatch) -> Result<VectorKeys<'_>> {
         Ok(VectorKeys { partitions: column(rows, "partition")?, buckets: column(rows, "bucket")? })
     }
 
     /// The bytes that identify the file `name` in the partition and bucket of `row`.
-    fn of_file(&self, row: usize, name: &str) -> Vec<u8> {
+    pub(super) fn of_file(&self, row: usize, name: &str) -> Vec<u8> {
         let partition = if self.partitions.is_valid(row) { self.partitions.value(row) } else { &[] };
         let length = partition.len() as u64;
         [&length.to_le_bytes(), partition, &self.buckets.value(row).to_le_bytes(), name.as_bytes()].concat()

@@ -4,9 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int32Type;
-use arrow_array::{ArrayRef, Int64Array, RecordBatch};
+use arrow_array::{ArrayRef, Int32Array, Int64Array, ListArray, RecordBatch};
 use arrow_schema::SchemaRef;
 use lakebed_avro::Limits;
 use serde::{Deserialize, Serialize};
@@ -18,7 +16,7 @@ use crate::columnar::Decoding;
 use crate::distributed::{
     Bounds, Distributed, Job, JobPlan, LocatedManifests, ManifestMap, Piece, Process, Reduce, Shuffle,
 };
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::iceberg::deletes::file_input;
 use crate::iceberg::manifest_list::{DATA, ManifestFile};
 use crate::iceberg::scan::Scan;
@@ -30,7 +28,7 @@ use crate::iceberg::scan::residual::Residuals;
 use crate::iceberg::table::{StoredTypes, Table, TableTypes};
 use crate::iceberg::types::Schema;
 use crate::iceberg::view::Role;
-use crate::record::find;
+use crate::record::{column, typed};
 use crate::scan::{Batches, DeletesAs, EntryJob, EntrySource, OpenManifest, ScanOptions, each};
 use crate::storage::total_size;
 use crate::view::{View, with_columns};
@@ -120,11 +118,8 @@ fn placed(deletes: Batches, mut next: i64) -> Batches {
 fn equality_ids(deletes: &[RecordBatch]) -> Result<Vec<i32>> {
     let mut ids = Vec::new();
     for deletes in deletes {
-        let lists = find(deletes, EQUALITY_IDS)?;
-        let wrong = || Error::new(ErrorKind::Argument, "equality ids are lists of int32");
-        let lists = lists.as_list_opt::<i32>().ok_or_else(wrong)?;
-        for list in lists.iter().flatten() {
-            ids.extend(list.as_primitive_opt::<Int32Type>().ok_or_else(wrong)?.iter().flatten());
+        for list in column::<ListArray>(deletes, EQUALITY_IDS)?.iter().flatten() {
+            ids.extend(typed::<Int32Array>(&list, EQUALITY_IDS)?.iter().flatten());
         }
     }
     ids.sort_unstable();

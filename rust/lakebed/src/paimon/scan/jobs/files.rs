@@ -110,9 +110,8 @@ impl Job for FilesJob {
 
     fn map(&self, process: &Process) -> Result<ManifestMap> {
         let FilesJob { files, is_shuffled } = self.clone();
-        let decoding = process.decoding.clone();
-        let program = Arc::new(files.program(files.role, decoding.clone())?);
-        let deletions = files.program(Role::Deleted, decoding)?;
+        let program = Arc::new(files.program(files.role, process.decoding.clone())?);
+        let deletions = files.program(Role::Deleted, process.decoding.clone())?;
         ManifestMap::of_content(move |path, bytes, whole| {
             let (manifest, by_bucket) = (files.manifest_at(path)?, program.gathers());
             let open = |program: &EntryProgram, entries: u64| {
@@ -142,7 +141,9 @@ impl Job for FilesJob {
     }
 
     fn reduce(&self, _step: usize, _process: &Process) -> Result<Box<dyn Reduce>> {
-        Ok(Box::new(FilesReduce::new(self.files.program(self.files.role, Limits::DEFAULT.into())?)))
+        let program = Arc::new(self.files.program(self.files.role, Limits::DEFAULT.into())?);
+        let (deleted, candidates) = (DeletedIdentities::default(), Vec::new());
+        Ok(Box::new(FilesReduce { program, vectors: Some(Vec::new()), deleted, candidates }))
     }
 }
 
@@ -175,11 +176,6 @@ struct FilesReduce {
 }
 
 impl FilesReduce {
-    fn new(program: EntryProgram) -> FilesReduce {
-        let (deleted, candidates) = (DeletedIdentities::default(), Vec::new());
-        FilesReduce { program: Arc::new(program), vectors: Some(Vec::new()), deleted, candidates }
-    }
-
     /// What makes rows, once all deletion vectors are there.
     fn ready(&mut self) -> Result<Arc<EntryProgram>> {
         let shown = self.program.role.deletes().filter(|_| self.program.shows_deletes());

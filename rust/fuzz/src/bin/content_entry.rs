@@ -1,0 +1,3 @@
+#![no_main]
+
+lakebed_fuzz::fuzz!("content_entry");
