@@ -159,7 +159,10 @@ impl MumblingBitmap {
 
     /// The highest position.
     pub fn last(&self) -> Option<u32> {
-        self.iter().next_back()
+        let number = self.containers.iter().rposition(|bits| ones(bits) > 0)?;
+        let offset = offsets(self.containers.get(number)?).last()?;
+        // There are at most 8192 containers.
+        Some(number as u32 * CONTAINER + u32::from(offset))
     }
 
     /// The positions, ascending.
@@ -174,12 +177,9 @@ impl MumblingBitmap {
         Ok(self.iter().map(i64::from).collect())
     }
 
-    fn iter(&self) -> impl DoubleEndedIterator<Item = u32> + '_ {
-        let containers = (0_u32..).step_by(CONTAINER as usize).take(self.containers.len());
-        let containers: Vec<_> = containers.zip(&self.containers).collect();
-        containers
-            .into_iter()
-            .flat_map(|(first, bits)| offsets(bits).map(move |offset| first + u32::from(offset)))
+    fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+        let containers = (0_u32..).step_by(CONTAINER as usize).zip(&self.containers);
+        containers.flat_map(|(first, bits)| offsets(bits).map(move |offset| first + u32::from(offset)))
     }
 }
 
@@ -188,12 +188,11 @@ fn ones(bits: &[u8; 32]) -> u32 {
 }
 
 /// The positions of a container, ascending.
-fn offsets(bits: &[u8; 32]) -> impl DoubleEndedIterator<Item = u8> + '_ {
-    let has = |offset: &u8| {
-        let byte = bits.get(usize::from(offset / 8)).copied().unwrap_or(0);
-        byte & (0x80 >> (offset % 8)) != 0
-    };
-    (0..=u8::MAX).filter(has)
+fn offsets(bits: &[u8; 32]) -> impl Iterator<Item = u8> + '_ {
+    let bytes = bits.iter().zip(0_u8..).filter(|(byte, _)| **byte != 0);
+    bytes.flat_map(|(byte, number)| {
+        (0..8).filter(move |bit| byte & (0x80 >> bit) != 0).map(move |bit| 8 * number + bit)
+    })
 }
 
 /// The bits of a sparse container; `None` unless its offsets ascend.
