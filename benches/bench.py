@@ -18,6 +18,7 @@ import late_cases
 import metadata_cases
 import paimon_readers
 import paimon_tables
+import parquet_cases
 import programs
 import readers
 import report
@@ -29,13 +30,21 @@ from session import Contestant, Result
 LATE = late_cases.TABLES
 EARLY = [
     table
-    for module in (iceberg_tables, paimon_tables, avro_cases, row_cases, metadata_cases)
+    for module in (iceberg_tables, parquet_cases, paimon_tables, avro_cases, row_cases, metadata_cases)
     for table in module.TABLES
 ]
 TABLES = {table.name: table for table in (*EARLY, *LATE)}
 PYTHON = {
     name: (module.__name__, found)
-    for module in (iceberg_readers, paimon_readers, avro_cases, row_cases, metadata_cases, late_cases)
+    for module in (
+        iceberg_readers,
+        parquet_cases,
+        paimon_readers,
+        avro_cases,
+        row_cases,
+        metadata_cases,
+        late_cases,
+    )
     for name, found in module.READERS.items()
 }
 """What reads each format in Python, and the module that lists it."""

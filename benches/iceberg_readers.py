@@ -58,7 +58,7 @@ def _metadata(corpus: Corpus) -> dict[str, Any]:
     return found
 
 
-def _lakebed_entries(corpus: Corpus, threads: int | None, columns: list[str] | None = None) -> Run:
+def lakebed_entries(corpus: Corpus, threads: int | None, columns: list[str] | None = None) -> Run:
     """With each manifest's record in the list, so that entries inherit from it, as PyIceberg's do."""
     import lakebed
 
@@ -240,14 +240,14 @@ def _pyiceberg_encode(corpus: Corpus) -> Run:
 _GIL = "all (GIL)"
 READERS = {
     "iceberg": [
-        *ours("entries", _lakebed_entries),
+        *ours("entries", lakebed_entries),
         reader("lakebed.avro", "entries", lakebed_reads, name="avro.read"),
         reader("fastavro", "entries", fastavro_entries),
         reader("polars", "entries", polars_entries),
         reader("duckdb", "entries", duckdb_entries),
         reader("pyiceberg", "entries", _pyiceberg_manifests),
         reader("pyiceberg-core", "entries", _pyiceberg_core_entries),
-        *ours("projected", _lakebed_entries, columns=PROJECTED),
+        *ours("projected", lakebed_entries, columns=PROJECTED),
         reader("lakebed.avro", "projected", lakebed_reads, name="avro.read", columns=PROJECTED_AVRO),
         reader("lakebed", "stats", lakebed_view, threads=1, stats=list(STATS)),
         reader("pyiceberg", "stats", _pyiceberg_stats),

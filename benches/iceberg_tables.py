@@ -19,12 +19,12 @@ from corpus import Corpus, MissingInputError, Table, generator, in_place, record
 
 COLUMNS, MANIFESTS = 12, 5
 JAVA_VERSION = "1.11.0"
-ICEBERG_JAR = (
-    Path.home()
-    / ".m2/repository/org/apache/iceberg/iceberg-spark-runtime-4.0_2.13"
-    / JAVA_VERSION
-    / f"iceberg-spark-runtime-4.0_2.13-{JAVA_VERSION}.jar"
-)
+NEXT_VERSION = "1.12.0"
+"""The first that writes manifests in Parquet."""
+_RUNTIMES = {
+    JAVA_VERSION: "iceberg-spark-runtime-4.0_2.13",
+    NEXT_VERSION: "iceberg-spark-runtime-3.5_2.12",
+}
 DATA = 0
 """The `content` of a manifest of data files; a table of format version 1 has no other, and no such field."""
 
@@ -40,7 +40,7 @@ def by_pyiceberg(
         iceberg_rows.write(folder, entries, columns, manifests)
 
     table = given or in_place(cache / "iceberg" / f"pyiceberg_{entries}x{columns}_m{manifests}", write)
-    return _describe(table, f"PyIceberg {version('pyiceberg')}")
+    return describe(table, f"PyIceberg {version('pyiceberg')}")
 
 
 def by_java(
@@ -63,7 +63,7 @@ def by_java(
     sizes |= {key.replace("_", "-"): value for key, value in more.items()}
     marks = "".join(f"_{key}{value}" for key, value in more.items())
     folder = cache / "iceberg" / f"java_{codec}_{entries}x{columns}_m{manifests}{marks}"
-    return _describe(given or in_place(folder, lambda table: _generate(cache, {"location": table, **sizes})))
+    return describe(given or in_place(folder, lambda table: generate(cache, {"location": table, **sizes})))
 
 
 def with_deletes(cache: Path, entries: int, given: Path | None, **options: object) -> Corpus:
@@ -72,7 +72,7 @@ def with_deletes(cache: Path, entries: int, given: Path | None, **options: objec
     Plans are of data files, and so is the corpus: manifests of deletes are not in it.
     """
     made = by_java(cache, entries, given, manifests=max(1, entries // 10_000), **options)
-    return _describe(Path(made.path).parents[1], deletes=False)
+    return describe(Path(made.path).parents[1], deletes=False)
 
 
 def _with_deletes(cache: Path, entries: int, given: Path | None, days: int) -> Corpus:
@@ -119,7 +119,9 @@ def listed_manifests(metadata: dict[str, Any]) -> list[dict[str, Any]]:
     return records(_local(current_snapshot(metadata)["manifest-list"]))
 
 
-def _describe(root: Path, writer: str | None = None, *, deletes: bool = True) -> Corpus:
+def describe(
+    root: Path, writer: str | None = None, *, deletes: bool = True, format_: str = "iceberg"
+) -> Corpus:
     """The current snapshot's manifests, with or without those of deletes, and what their blocks say."""
     newest = max((root / "metadata").glob("*.metadata.json"), key=_number)
     metadata: dict[str, Any] = json.loads(newest.read_text())
@@ -127,7 +129,7 @@ def _describe(root: Path, writer: str | None = None, *, deletes: bool = True) ->
     manifests = [_local(record["manifest_path"]) for record in listed]
     schemas = {schema["schema-id"]: schema for schema in metadata["schemas"]}
     return Corpus.of_files(
-        "iceberg",
+        format_,
         writer or _engine(current_snapshot(metadata)["summary"]),
         newest,
         root.name,
@@ -153,19 +155,19 @@ def _engine(summary: dict[str, str]) -> str:
     return f"Iceberg Java {found[1]}" if found else "Iceberg Java"
 
 
-def _generate(cache: Path, sizes: Mapping[str, object]) -> None:
+def generate(cache: Path, sizes: Mapping[str, object], release: str = JAVA_VERSION) -> None:
     """Compiles and runs the generator against Iceberg's Spark runtime and the jars that PySpark brings.
 
-    Args: sizes, its options without their dashes.
+    Args: sizes, its options without their dashes; release, that of the runtime.
     """
     source = generator("iceberg") / "BenchTable.java"
-    if not ICEBERG_JAR.is_file():
-        artifact = f"org.apache.iceberg:iceberg-spark-runtime-4.0_2.13:{JAVA_VERSION}"
+    if not _jar(release).is_file():
+        artifact = f"org.apache.iceberg:{_RUNTIMES[release]}:{release}"
         subprocess.run(["mvn", "-q", "-B", "dependency:get", f"-Dartifact={artifact}"], check=True)
-    jars = java_classpath()
+    jars = java_classpath(release)
     if jars is None:
         raise MissingInputError("pyspark is needed to make a table by Iceberg Java: its jars hold Hadoop's")
-    classes = str(cache / "generator-iceberg")
+    classes = str(cache / f"generator-iceberg-{release}")
     subprocess.run(["javac", "-nowarn", "-proc:none", "-d", classes, "-cp", jars, str(source)], check=True)
     options = [str(word) for key, value in sizes.items() for word in (f"--{key}", value)]
     command = ["java", "-Xmx3g", "-Duser.timezone=UTC", "-Dlog4j2.level=OFF", "-cp", f"{classes}:{jars}"]
@@ -174,9 +176,14 @@ def _generate(cache: Path, sizes: Mapping[str, object]) -> None:
     )
 
 
-def java_classpath() -> str | None:
+def _jar(release: str) -> Path:
+    folder = Path.home() / ".m2/repository/org/apache/iceberg" / _RUNTIMES[release] / release
+    return folder / f"{_RUNTIMES[release]}-{release}.jar"
+
+
+def java_classpath(release: str = JAVA_VERSION) -> str | None:
     """Iceberg's Spark runtime in Maven's repository and Hadoop's classes, which PySpark brings, or None."""
     pyspark = find_spec("pyspark")
-    if pyspark is None or not pyspark.submodule_search_locations or not ICEBERG_JAR.is_file():
+    if pyspark is None or not pyspark.submodule_search_locations or not _jar(release).is_file():
         return None
-    return f"{ICEBERG_JAR}:{pyspark.submodule_search_locations[0]}/jars/*"
+    return f"{_jar(release)}:{pyspark.submodule_search_locations[0]}/jars/*"

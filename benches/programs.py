@@ -37,7 +37,8 @@ def rust(corpus: Corpus, task: str) -> list[Contestant]:
 
 def java(corpus: Corpus, task: str, threads: int, folder: Path) -> list[Contestant]:
     """The engine that wrote the table, in a warm JVM, where that and its jars are there."""
-    if task not in _JAVA_TASKS or shutil.which("java") is None:
+    is_of_java = task in _JAVA_TASKS and corpus.format in ("iceberg", "paimon")
+    if not is_of_java or shutil.which("java") is None:
         return []
     version, jars = iceberg_tables.JAVA_VERSION, iceberg_tables.java_classpath()
     if corpus.format == "paimon":

@@ -60,13 +60,23 @@ TIMED: dict[str, set[tuple[str, str]]] = {
         ("fastavro", "entries"),
         ("fastavro", "encode"),
     },
+    "iceberg-parquet": {
+        (reader, task)
+        for task in ("entries", "projected", "stats", "files", "plan")
+        for reader in ("lakebed", "lakebed of Avro")
+    },
     "binary-rows": {(reader, task) for reader in ("lakebed", "pypaimon") for task in ("decode", "encode")},
     "metadata-1mb": {
         *((reader, task) for reader in ("lakebed", "pyiceberg") for task in ("open", "snapshots", "history")),
         ("json.loads", "open"),
     },
 }
-NEEDED = {"strings-deflate": "polars", "binary-rows": "pypaimon", "metadata-1mb": "pyiceberg"}
+NEEDED = {
+    "iceberg-parquet": "pyspark",
+    "strings-deflate": "polars",
+    "binary-rows": "pypaimon",
+    "metadata-1mb": "pyiceberg",
+}
 
 
 def run(program: str, *arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:

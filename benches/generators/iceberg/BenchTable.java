@@ -20,7 +20,7 @@ import org.apache.iceberg.types.Types;
  * own. It stands in Iceberg's package because writing a manifest with chosen properties is not public.
  *
  * <p>Options: --location DIR --entries N --columns 12 --regions 20 --days 50 --per-manifest 10000 --codec gzip
- * --metrics full|none --pos-deletes 0 --deletes-of both|one --eq-deletes 0 --seed 5. {@code iceberg_rows.py} makes the same files.
+ * --format-version 2 --container avro|parquet (of version 4, which needs a location with a scheme) --metrics full|none --pos-deletes 0 --deletes-of both|one --eq-deletes 0 --seed 5. {@code iceberg_rows.py} makes the same files.
  */
 public final class BenchTable {
   private static final Type[] CYCLE = {
@@ -30,9 +30,9 @@ public final class BenchTable {
   };
   private static final int FIRST_DAY = 20_000;
   private static final long DAY_MICROS = 86_400_000_000L;
-  private static final int FORMAT_VERSION = 2;
 
   private final Map<String, String> options = new HashMap<>();
+  private final int formatVersion;
   private final int entries;
   private final int regions;
   private final int days;
@@ -44,13 +44,14 @@ public final class BenchTable {
     for (int i = 0; i + 1 < arguments.length; i += 2) {
       options.put(arguments[i].substring("--".length()), arguments[i + 1]);
     }
+    formatVersion = number("format-version", 2);
     entries = number("entries", 50_000);
     regions = number("regions", 20);
     days = number("days", 50);
     Schema columns = columns(number("columns", 12));
     PartitionSpec by = PartitionSpec.builderFor(columns).identity("region").day("event_ts").build();
     Map<String, String> properties =
-        Map.of("format-version", "" + FORMAT_VERSION, "commit.manifest-merge.enabled", "false");
+        Map.of("format-version", "" + formatVersion, "commit.manifest-merge.enabled", "false");
     table = new HadoopTables(new Configuration())
         .create(columns, by, SortOrder.unsorted(), properties, options.get("location"));
     schema = table.schema();
@@ -84,9 +85,9 @@ public final class BenchTable {
     Map<String, String> codec = Map.of("write.avro.compression-codec", options.getOrDefault("codec", "gzip"));
     AppendFiles append = table.newFastAppend();
     for (int start = 0; start < entries; start += perManifest) {
-      String location = options.get("location") + "/metadata/bulk-m" + start / perManifest + ".avro";
+      String location = options.get("location") + "/metadata/bulk-m" + start / perManifest + "." + options.getOrDefault("container", "avro");
       OutputFile out = table.io().newOutputFile(location);
-      ManifestWriter<DataFile> writer = ManifestFiles.write(FORMAT_VERSION, spec, out, null, codec);
+      ManifestWriter<DataFile> writer = ManifestFiles.write(formatVersion, spec, out, null, codec);
       for (int i = start; i < Math.min(entries, start + perManifest); i++) {
         writer.add(dataFile(i, random));
       }

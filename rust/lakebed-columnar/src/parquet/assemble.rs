@@ -15,6 +15,7 @@ use arrow_schema::{DataType, TimeUnit};
 use lakebed_avro::{Error, ErrorKind, Result};
 
 use super::leaf::Rows;
+use super::levels::any_below;
 use super::schema::{Column, Nesting, Shape};
 use super::values::Values;
 use crate::arrays::{boolean, count_differs, decimal, narrow, primitive, room, shared};
@@ -43,8 +44,7 @@ impl Rows {
 
     /// The validity of the positions; `None` where none can be null.
     fn nulls(&self, level: Nesting, defined: u8) -> Option<NullBuffer> {
-        let least = self.definition.iter().copied().min();
-        if defined <= level.defined || least.is_none_or(|least| least >= defined) {
+        if defined <= level.defined || !any_below(&self.definition, defined) {
             return None;
         }
         let is_flat = self.repetition.is_empty() && level.defined == 0;

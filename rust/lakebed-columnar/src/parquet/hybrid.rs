@@ -4,6 +4,7 @@
 
 use lakebed_avro::{Error, ErrorKind, Result};
 
+use super::levels::any_above;
 use crate::input::Input;
 
 /// How many numbers are unpacked at once: some groups of eight.
@@ -184,7 +185,7 @@ impl LevelStream {
             }
         }
         let levels = self.ahead.get(..count).unwrap_or_default();
-        if levels.iter().copied().max().is_some_and(|level| level > self.most) {
+        if any_above(levels, self.most) {
             return Err(Error::new(ErrorKind::Count, "a level that is higher than the schema's"));
         }
         Ok(levels)

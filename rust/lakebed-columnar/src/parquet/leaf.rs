@@ -8,6 +8,7 @@ use lakebed_avro::{Error, ErrorKind, Result};
 use super::decryption::ColumnDecryption;
 use super::footer::Chunk;
 use super::hybrid::LevelStream;
+use super::levels::count;
 use super::page::{Levels, Page, Pages};
 use super::schema::Leaf;
 use super::values::{Decoder, Values};
@@ -233,7 +234,7 @@ impl OpenPage {
             return Err(Error::new(ErrorKind::Count, "a column goes on with a row that did not begin"));
         }
         // A row begins with each 0, and those after the last one belong to the next batch.
-        let (begun, free) = (count_of(levels, 0), rows - *started);
+        let (begun, free) = (count(levels, 0), rows - *started);
         let entries = if begun > free { before(levels, free) } else { most };
         *started += begun.min(free);
         read.repetition.extend_from_slice(levels.get(..entries).unwrap_or_default());
@@ -243,12 +244,6 @@ impl OpenPage {
     }
 }
 
-/// How many levels are this one. Sums of up to 255 fit a byte, so that many levels are compared at once.
-fn count_of(levels: &[u8], wanted: u8) -> usize {
-    let sum = |some: &[u8]| some.iter().fold(0_u8, |sum, level| sum.wrapping_add((*level == wanted).into()));
-    levels.chunks(usize::from(u8::MAX)).map(|some| usize::from(sum(some))).sum()
-}
-
 /// How many levels are before the 0 with that number, counted from 0.
 fn before(levels: &[u8], number: usize) -> usize {
     let mut zeros = levels.iter().enumerate().filter(|(_, level)| **level == 0);
@@ -256,11 +251,11 @@ fn before(levels: &[u8], number: usize) -> usize {
 }
 
 /// Reads definition levels. Returns how many are `most`.
-fn define(definition: &mut LevelStream, count: usize, most: u8, read: &mut Vec<u8>) -> Result<usize> {
-    let levels = definition.ahead(count)?;
-    let there = count_of(levels, most);
+fn define(definition: &mut LevelStream, entries: usize, most: u8, read: &mut Vec<u8>) -> Result<usize> {
+    let levels = definition.ahead(entries)?;
+    let there = count(levels, most);
     read.extend_from_slice(levels);
-    definition.pass(count);
+    definition.pass(entries);
     Ok(there)
 }
 

@@ -8,6 +8,7 @@ mod delta;
 mod footer;
 mod hybrid;
 mod leaf;
+mod levels;
 mod page;
 mod schema;
 mod thrift;

@@ -84,9 +84,16 @@ fn push<T: Copy + Default>(values: &mut Vec<T>, entries: &[T], numbers: Numbers<
             values.extend(std::iter::repeat_n(value, count));
         }
         Numbers::Each(numbers) => {
-            let most = numbers.iter().copied().max().unwrap_or_default();
-            entry(most).ok_or_else(|| no_entry(most))?;
-            values.extend(numbers.iter().map(|number| entry(*number).unwrap_or_default()));
+            let mut missing = None;
+            values.extend(numbers.iter().map(|number| {
+                entry(*number).unwrap_or_else(|| {
+                    missing = Some(*number);
+                    T::default()
+                })
+            }));
+            if let Some(number) = missing {
+                return Err(no_entry(number));
+            }
         }
     }
     Ok(())
