@@ -216,6 +216,7 @@ def test_an_explanation_counts_the_blocks_that_sidecars_leave_out(tmp_path: Path
         manifests, of_blocks, *rest = scan.explain().steps
         assert (manifests.step, of_blocks.step, of_blocks.rows_total) == ("manifests", "blocks", None)
         assert of_blocks.total == total
+        assert of_blocks.bytes_kept is not None
         # Where no block is left, no entry is counted.
         assert [step.kept for step in rest[-1:]] == ([found] if found else [])
         # Of a whole file more is read than its blocks.
