@@ -89,7 +89,7 @@ def test_all_that_an_entry_may_have_is_written(tmp_path: Path) -> None:
         experimental.write_content_entries(pa.Table.from_pylist([row]), metadata=told, codec="lzma")
 
 
-GOOD = {
+GOOD: dict[str, list[Any]] = {
     "status": [1, 1],
     "content_type": [0, 0],
     "format_version": [4, 4],
