@@ -16,7 +16,7 @@ use crate::diff::{Change, Difference, OneSide};
 use crate::distributed::{Bounds, Distributed};
 use crate::error::{Error, ErrorKind, Result};
 use crate::grouping::sums::{self, SentSums as _, sent_sums, sum};
-use crate::grouping::{FileGroups, Summing};
+use crate::grouping::{FileGroups, SumOptions};
 use crate::json::{parse, parse_within};
 use crate::record::column;
 use crate::scan::{
@@ -283,7 +283,7 @@ impl Partitions {
 impl FileGroups<ToyTable> for Partitions {
     const INPUT: &'static [&'static str] = &["partition", "record_count", "file_size_in_bytes"];
 
-    fn sent(_types: &(), _summing: &Summing) -> Result<Partitions> {
+    fn sent(_types: &(), _summing: &SumOptions) -> Result<Partitions> {
         Ok(Partitions::default())
     }
 

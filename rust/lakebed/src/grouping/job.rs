@@ -4,7 +4,7 @@
 use arrow_schema::SchemaRef;
 use serde::{Deserialize, Serialize};
 
-use super::{FileGroups, GroupSums, HealthSums, Summing, deletes_of, input_of};
+use super::{FileGroups, GroupSums, HealthSums, SumOptions, deletes_of, input_of};
 use crate::dangling::{DeleteMarks, SnapshotDeletes};
 use crate::distributed::{
     Bounds, Job, JobPlan, ManifestMap, Piece, Process, Reduce, Shuffle, SumReduce, SumSide,
@@ -20,7 +20,7 @@ use crate::view::GroupBy;
 pub(crate) struct GroupsJob<F: Format> {
     /// Makes the live files.
     files: F::LiveJob,
-    summing: Summing,
+    summing: SumOptions,
     /// Groups that a process holds before it sends on what it has, and rows of a batch of groups.
     held: usize,
 }
@@ -53,7 +53,7 @@ impl<F: Format> GroupsJob<F> {
             live_files = compared;
         }
         let (files, manifests, mut known) = live_files;
-        let summing = Summing::read(table, by, options)?;
+        let summing = SumOptions::read(table, by, options)?;
         let job = GroupsJob::<F> { files, summing, held: bounds.groups.max(1) };
         if let Some(vectors) = F::Groups::vectors(table, options, by)? {
             known.push((job.merging(), Piece::alone(SumSide::Known, vectors)));

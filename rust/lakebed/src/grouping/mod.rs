@@ -33,7 +33,7 @@ pub(crate) trait FileGroups<F: Format>: Send + Sized + 'static {
     ///
     /// # Errors
     /// `Unsupported` for a partition field of a type that cannot be compared.
-    fn of(table: &F, summing: &Summing) -> Result<Self> {
+    fn of(table: &F, summing: &SumOptions) -> Result<Self> {
         Self::sent(&table.sent_types(&ScanOptions::default())?, summing)
     }
 
@@ -41,7 +41,7 @@ pub(crate) trait FileGroups<F: Format>: Send + Sized + 'static {
     ///
     /// # Errors
     /// As [`FileGroups::of`]; those of resolving types, for a job that was changed in transit.
-    fn sent(types: &F::Types, summing: &Summing) -> Result<Self>;
+    fn sent(types: &F::Types, summing: &SumOptions) -> Result<Self>;
 
     /// Adds live files, with the columns of [`FileGroups::INPUT`].
     ///
@@ -105,7 +105,7 @@ pub(crate) trait FileGroups<F: Format>: Send + Sized + 'static {
 
 /// By what live files are summed up, and which columns are shown of the sums.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Summing {
+pub(crate) struct SumOptions {
     pub(crate) by: GroupBy,
     columns: Option<Vec<String>>,
     /// Files with fewer bytes are small.
@@ -117,19 +117,19 @@ pub(crate) struct Summing {
     health: Option<HealthTask>,
 }
 
-impl Summing {
+impl SumOptions {
     /// Without what is read of the table.
-    fn new(by: GroupBy, options: &ScanOptions) -> Summing {
+    fn new(by: GroupBy, options: &ScanOptions) -> SumOptions {
         let (columns, small_bytes) = (options.columns.clone(), small_bytes(options));
-        Summing { by, columns, small_bytes, committed: HashMap::new(), health: None }
+        SumOptions { by, columns, small_bytes, committed: HashMap::new(), health: None }
     }
 
     /// Reads of the table what the rows need besides its live files.
     ///
     /// # Errors
     /// Those of the views `snapshots` and `manifests`.
-    fn read<F: Format>(table: &F, by: GroupBy, options: &ScanOptions) -> Result<Summing> {
-        let mut summing = Summing::new(by, options);
+    fn read<F: Format>(table: &F, by: GroupBy, options: &ScanOptions) -> Result<SumOptions> {
+        let mut summing = SumOptions::new(by, options);
         let is_time = |name: &String| name.starts_with("last_updated_");
         if by == GroupBy::Table {
             summing.health = Some(HealthTask::read(table, table.schema_id(), options)?);
@@ -148,7 +148,7 @@ pub(crate) fn schema<F: Format>(table: &F, by: GroupBy, options: &ScanOptions) -
     if by == GroupBy::Table {
         return health::schema(options.columns.as_deref());
     }
-    let summing = Summing::new(by, options);
+    let summing = SumOptions::new(by, options);
     let groups = F::Groups::of(table, &summing)?;
     Ok(GroupSums::<F>::of(groups, summing).rows()?.schema())
 }
@@ -159,7 +159,7 @@ pub(crate) fn schema<F: Format>(table: &F, by: GroupBy, options: &ScanOptions) -
 /// # Errors
 /// Those of reading live files, and of [`FileGroups`].
 pub(crate) fn rows<F: Format>(table: &F, by: GroupBy, options: &ScanOptions) -> Result<Batches> {
-    let summing = Summing::read(table, by, options)?;
+    let summing = SumOptions::read(table, by, options)?;
     let health = summing.health.is_some().then(|| HealthSums::of(&summing)).transpose()?;
     let mut sums = GroupSums::<F>::of(F::Groups::of(table, &summing)?, summing);
     let table = if health.is_some() { table.clone().keeping() } else { table.clone() };
@@ -211,7 +211,7 @@ fn marked_by_all<F: Format>(table: F, mut deletes: F::Deletes, threads: usize) -
 /// The groups of a part, or of all files.
 struct GroupSums<F: Format> {
     groups: F::Groups,
-    summing: Summing,
+    summing: SumOptions,
     /// Groups that are held before they are sent on, and rows of a batch.
     held: usize,
     /// The table's types, in another process than that which has the table.
@@ -222,13 +222,13 @@ struct GroupSums<F: Format> {
 
 impl<F: Format> GroupSums<F> {
     /// In the process that has the table.
-    fn of(groups: F::Groups, summing: Summing) -> GroupSums<F> {
+    fn of(groups: F::Groups, summing: SumOptions) -> GroupSums<F> {
         GroupSums { groups, summing, held: usize::MAX, types: None, deletes: None }
     }
 
     /// The rows; for `health` those of which [`HealthSums`] make its row.
     fn rows(&self) -> Result<RecordBatch> {
-        let Summing { by, health, columns, .. } = &self.summing;
+        let SumOptions { by, health, columns, .. } = &self.summing;
         let rows = match (by, health) {
             (GroupBy::Partition, _) => self.groups.shown_partitions()?,
             (GroupBy::Bucket, _) => self.groups.shown_buckets()?,
@@ -302,7 +302,7 @@ struct HealthSums {
 impl HealthSums {
     /// # Errors
     /// `Argument` for sums of another view.
-    fn of(summing: &Summing) -> Result<HealthSums> {
+    fn of(summing: &SumOptions) -> Result<HealthSums> {
         let health = summing.health.clone().ok_or_else(|| foreign("this is not a job of health"))?;
         let (totals, marked) = (HealthTotals::ZERO, RoaringBitmap::new());
         Ok(HealthSums { health, totals, marked, deletes: DeleteAmounts::default() })

@@ -13,7 +13,7 @@ use super::table::{StoredTypes, Table, TableTypes};
 use super::view;
 use crate::error::{Error, ErrorKind, Result};
 use crate::grouping::sums::{self, beyond, sent_sums, sum};
-use crate::grouping::{self, Sizes, Summing};
+use crate::grouping::{self, Sizes, SumOptions};
 use crate::health::{HealthTotals, ManifestBounds};
 use crate::record::{column, find};
 
@@ -226,12 +226,12 @@ impl grouping::FileGroups<Table> for PartitionGroups {
     ];
 
     /// From the table's own types: the JSON that is sent nests as deep as its columns, and so does who writes it.
-    fn of(table: &Table, summing: &Summing) -> Result<PartitionGroups> {
+    fn of(table: &Table, summing: &SumOptions) -> Result<PartitionGroups> {
         let groups = PartitionGroups::new(&table.types()?.partition, summing.committed.clone())?;
         Ok(PartitionGroups { small_bytes: summing.small_bytes, ..groups })
     }
 
-    fn sent(types: &StoredTypes, summing: &Summing) -> Result<PartitionGroups> {
+    fn sent(types: &StoredTypes, summing: &SumOptions) -> Result<PartitionGroups> {
         let groups =
             PartitionGroups::new(&TableTypes::try_from(types)?.partition, summing.committed.clone())?;
         Ok(PartitionGroups { small_bytes: summing.small_bytes, ..groups })

@@ -57,7 +57,7 @@ pub(super) fn stream(table: &Table, options: &ScanOptions) -> Result<Batches> {
     };
     let manifests = Plan::of_list(table, list, filter)?.of_role(program.role);
     let residuals = Residuals::of(&program, filter, types)?;
-    let matching = Arc::new(Matching::new(program, deletes, options.deletes)?);
+    let matching = Arc::new(PlanRowBuilder::new(program, deletes, options.deletes)?);
     let source = EntrySource::new(Arc::clone(&matching.program), table.clone());
     let own = Arc::clone(&matching);
     let source = source.opening(move |program, manifest| {
@@ -70,7 +70,7 @@ pub(super) fn stream(table: &Table, options: &ScanOptions) -> Result<Batches> {
 }
 
 /// Makes rows of the plan from data entries, once the deletes are known.
-pub(super) struct Matching {
+pub(super) struct PlanRowBuilder {
     program: Arc<EntryProgram>,
     attach: Arc<Attach>,
     /// All deletes in full, where rows do not have their numbers.
@@ -78,13 +78,13 @@ pub(super) struct Matching {
     schema: SchemaRef,
 }
 
-impl Matching {
+impl PlanRowBuilder {
     /// `program` decodes data entries; `deletes` is `None` where they are not requested.
     pub(super) fn new(
         program: EntryProgram,
         deletes: Option<LiveDeletes>,
         shown_as: DeletesAs,
-    ) -> Result<Matching> {
+    ) -> Result<PlanRowBuilder> {
         let (index, deletes) = deletes.map_or((None, None), |deletes| (Some(deletes.index), deletes.shown));
         let program = match &index {
             Some(index) => program.needing(index.input(), &index.field_ids())?,
@@ -92,7 +92,7 @@ impl Matching {
         };
         let schema = shown(program.view.schema(), shown_as);
         let attach = Arc::new(Attach { index, column: shown_as.column() });
-        Ok(Matching { program: Arc::new(program), attach, deletes, schema })
+        Ok(PlanRowBuilder { program: Arc::new(program), attach, deletes, schema })
     }
 
     /// The rows of some entries with their residuals, in pieces, with deletes as numbers.

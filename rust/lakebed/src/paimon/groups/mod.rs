@@ -17,7 +17,7 @@ use super::table::Table;
 use super::view;
 use crate::error::Result;
 use crate::grouping::sums::{self, beyond, known_sum, sent_sums, sum};
-use crate::grouping::{self, Sizes, Summing};
+use crate::grouping::{self, Sizes, SumOptions};
 use crate::health::{HealthTotals, ManifestBounds};
 use crate::record::column;
 use crate::scan::ScanOptions;
@@ -127,7 +127,7 @@ impl grouping::FileGroups<Table> for BucketGroups {
         "delete_row_count",
     ];
 
-    fn of(table: &Table, summing: &Summing) -> Result<BucketGroups> {
+    fn of(table: &Table, summing: &SumOptions) -> Result<BucketGroups> {
         // The view `health` shows no partition, of which there could be a note.
         let partition = match summing.by {
             GroupBy::Table => PartitionType::new(table.schema()),
@@ -136,7 +136,7 @@ impl grouping::FileGroups<Table> for BucketGroups {
         Ok(BucketGroups { partition, small_bytes: summing.small_bytes, ..BucketGroups::default() })
     }
 
-    fn sent(types: &SentSchemas, summing: &Summing) -> Result<BucketGroups> {
+    fn sent(types: &SentSchemas, summing: &SumOptions) -> Result<BucketGroups> {
         let partition = PartitionType::new(&types.table_schema()?);
         Ok(BucketGroups { partition, small_bytes: summing.small_bytes, ..BucketGroups::default() })
     }

@@ -10,7 +10,7 @@ use crate::distributed::{Pieces, Reduce, foreign, nothing, rows, sides};
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::deletes::{DeleteIndex, DeleteIndexBuilder};
 use crate::iceberg::scan::deletes::DeletesBuilder;
-use crate::iceberg::scan::planned::Matching;
+use crate::iceberg::scan::planned::PlanRowBuilder;
 use crate::iceberg::scan::program::EntryProgram;
 use crate::iceberg::table::TableTypes;
 use crate::iceberg::types::Schema;
@@ -42,7 +42,7 @@ pub(super) struct PlanReduce {
     /// the builder of deletes with the table's schemas.
     made_of: Option<(EntryProgram, Option<Taking>)>,
     /// Set once there is a data file.
-    matching: Option<Matching>,
+    matching: Option<PlanRowBuilder>,
     /// Deletes of one file each, moved by the path of the file; set until the first data file that was moved so.
     of_one: Option<DeleteIndexBuilder>,
     /// The same from then on. A delete of another spec or partition than its file is in another part than that, where it
@@ -87,7 +87,7 @@ impl Reduce for PlanReduce {
 
 impl PlanReduce {
     /// What rows are made with, once all deletes are there.
-    fn matching(&mut self) -> Result<&Matching> {
+    fn matching(&mut self) -> Result<&PlanRowBuilder> {
         if let Some((program, deletes)) = self.made_of.take() {
             let deletes = deletes.map(|(mut deletes, schemas)| {
                 if let Some(waiting) = in_place(&std::mem::take(&mut self.waiting))? {
@@ -95,7 +95,7 @@ impl PlanReduce {
                 }
                 deletes.finish(&schemas)
             });
-            self.matching = Some(Matching::new(program, deletes.transpose()?, self.shown_as)?);
+            self.matching = Some(PlanRowBuilder::new(program, deletes.transpose()?, self.shown_as)?);
         }
         self.matching.as_ref().ok_or_else(|| Error::new(ErrorKind::Argument, "rows of a plan are complete"))
     }

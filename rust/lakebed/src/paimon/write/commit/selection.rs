@@ -21,7 +21,7 @@ pub(super) enum PartitionSelection {
     /// Those of some added files.
     These(HashSet<Vec<u8>>),
     /// Those that match a condition.
-    Matching(Box<PartitionPredicate>),
+    PlanRowBuilder(Box<PartitionPredicate>),
 }
 
 impl PartitionSelection {
@@ -55,7 +55,7 @@ impl PartitionSelection {
     /// # Errors
     /// Those of [`PartitionPredicate::exact`].
     pub(super) fn matching(condition: &Predicate, schema: &TableSchema) -> Result<PartitionSelection> {
-        PartitionPredicate::exact(condition, schema).map(Box::new).map(PartitionSelection::Matching)
+        PartitionPredicate::exact(condition, schema).map(Box::new).map(PartitionSelection::PlanRowBuilder)
     }
 
     /// Which entries are in the partitions.
@@ -66,7 +66,7 @@ impl PartitionSelection {
             PartitionSelection::These(known) => {
                 Ok(partitions.iter().map(|partition| Some(known.contains(partition?))).collect())
             }
-            PartitionSelection::Matching(condition) => condition.holds(partitions),
+            PartitionSelection::PlanRowBuilder(condition) => condition.holds(partitions),
         }
     }
 
@@ -87,7 +87,7 @@ impl PartitionSelection {
         match self {
             PartitionSelection::With(_) => Ok(None),
             PartitionSelection::These(partitions) => super::prune::may_hold(base, partitions).map(Some),
-            PartitionSelection::Matching(condition) => condition.may_match(base.list()?).map(Some),
+            PartitionSelection::PlanRowBuilder(condition) => condition.may_match(base.list()?).map(Some),
         }
     }
 }
