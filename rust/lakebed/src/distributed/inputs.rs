@@ -116,8 +116,9 @@ fn match_manifest_path<M>(located: &[(String, M)], path: &str) -> Result<usize> 
     best.map(|(_, place)| place).ok_or_else(|| absent(path))
 }
 
+/// The error for a manifest that a job does not have.
 #[cold]
-fn absent(path: &str) -> Error {
+pub(crate) fn absent(path: &str) -> Error {
     Error::new(ErrorKind::Missing, "this manifest is not one of the scan's").in_file(path)
 }
 

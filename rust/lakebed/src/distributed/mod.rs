@@ -28,11 +28,11 @@ mod sums;
 mod tests;
 
 pub use inputs::PlannedManifest;
-pub(crate) use inputs::{LocatedManifests, placed};
+pub(crate) use inputs::{LocatedManifests, absent, placed};
 pub use job::{Job, ManifestMap, Piece, Pieces, Process, Reduce, Shuffle, TableToLookAt};
 pub(crate) use job::{batches, foreign, nothing, one, rows, sides};
 pub use sent::{AnyJob, ReadJob, RowFilter, SentJob};
-pub(crate) use shuffle::{from_ipc, hash, sorted_by_part, to_ipc};
+pub(crate) use shuffle::{from_ipc, hash, ipc, sorted_by_part};
 pub(crate) use stages::reduced_here;
 pub(crate) use sums::{MergedSums, SumReduce, SumSide};
 
@@ -136,7 +136,7 @@ impl Default for Bounds {
 const OPENING: u64 = 32 << 10;
 
 /// No shuffle has more tasks, since the sizes that they are counted by may be forged, and some pieces are sent to all.
-const MOST_TASKS: usize = 1 << 16;
+const MOST_TASKS: u32 = 1 << 16;
 
 impl Bounds {
     /// Whether manifests of these sizes \[bytes\] are small.
@@ -183,8 +183,7 @@ impl JobPlan {
         let mut seen = std::collections::HashSet::new();
         manifests.retain(|manifest| seen.insert(manifest.path.clone()));
         let bytes = total_size(manifests.iter().map(|manifest| manifest.size));
-        let tasks = usize::try_from(bytes.div_ceil(bounds.task_bytes.max(1))).unwrap_or(usize::MAX);
-        let tasks = tasks.clamp(1, MOST_TASKS);
+        let tasks = bytes.div_ceil(bounds.task_bytes.max(1)).clamp(1, u64::from(MOST_TASKS)) as usize;
         let (known, made) = (Vec::new(), Vec::new());
         let (job, is_question) = (Box::new(job), false);
         JobPlan { job, manifests, known, made, tasks, parts: bounds.parts, is_question, filter: None }

@@ -154,6 +154,7 @@ impl SentJob {
             );
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
+        let unread = |error: Error| foreign(error.message());
         let JobHead { format, parts, filter } = parse_within::<JobHead<'_>>(line()?).map_err(unread)?;
         let row = formats.0.iter().find(|known| known.name == format);
         let row = row.ok_or_else(|| foreign(format!("unknown format {format:?}")))?;
@@ -167,20 +168,15 @@ impl SentJob {
         Ok(SentJob { job, parts, filter, known: known.collect::<Result<_>>()? })
     }
 
-    /// The columns of the rows of the view.
-    ///
-    /// # Errors
-    /// Those of the job.
-    pub fn schema(&self) -> Result<SchemaRef> {
-        wanted_schema(self.job.job(), self.filter.as_ref())
-    }
-
     /// What a stage makes: rows of the view for the last one, else packed pieces.
     ///
     /// # Errors
     /// Those of the job.
     pub fn schema_of(&self, stage: usize) -> Result<SchemaRef> {
-        if stage >= Stages::of(self.job.job()).last() { self.schema() } else { Ok(Arc::clone(&PACKED)) }
+        match stage >= Stages::of(self.job.job()).last() {
+            true => wanted_schema(self.job.job(), self.filter.as_ref()),
+            false => Ok(Arc::clone(&PACKED)),
+        }
     }
 
     /// Maps manifests: given by path, with all of their bytes or some blocks.
@@ -291,9 +287,4 @@ impl SentJob {
         }
         wanted(job, self.filter.as_ref(), pieces)
     }
-}
-
-#[cold]
-fn unread(error: Error) -> Error {
-    foreign(error.message())
 }

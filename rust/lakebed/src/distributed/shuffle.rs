@@ -47,7 +47,8 @@ pub(super) fn packed_known(known: &[(usize, Piece)]) -> Result<Vec<RecordBatch>>
     let mut rows = PackedRows::default();
     for (step, piece) in known {
         let step = i32::try_from(*step).map_err(foreign)?;
-        rows.push(step, piece.side, &to_ipc(&piece.rows, Some(CompressionType::ZSTD))?);
+        let of_piece = std::slice::from_ref(&piece.rows);
+        rows.push(step, piece.side, &ipc(&piece.rows.schema(), of_piece, Some(CompressionType::ZSTD))?);
     }
     Ok(rows.finish()?.into_iter().collect())
 }
@@ -76,7 +77,7 @@ impl Packer {
         let mut rows = PackedRows::default();
         for (side, pieces) in std::mem::take(&mut self.waiting) {
             for (part, entries) in by_part(&pieces, self.parts)? {
-                let piece = to_ipc(&entries, None)?;
+                let piece = ipc(&entries.schema(), std::slice::from_ref(&entries), None)?;
                 for part in part.map_or(0..self.parts, |part| part..part + 1) {
                     rows.push(i32::try_from(part).map_err(foreign)?, side, &piece);
                     if rows.bytes >= HELD_BYTES {
@@ -209,13 +210,8 @@ fn pieces_of(batch: &RecordBatch) -> Result<Vec<(i32, Piece)>> {
     Ok(pieces)
 }
 
-/// Rows as an Arrow IPC stream.
-pub(crate) fn to_ipc(rows: &RecordBatch, compression: Option<CompressionType>) -> Result<Vec<u8>> {
-    ipc(&rows.schema(), std::slice::from_ref(rows), compression)
-}
-
 /// Batches of one schema as an Arrow IPC stream.
-pub(super) fn ipc(
+pub(crate) fn ipc(
     schema: &Schema,
     batches: &[RecordBatch],
     compression: Option<CompressionType>,

@@ -21,10 +21,8 @@ impl Stages {
 
     /// The stage of a reduce; the one after the last, for rows.
     pub(super) fn of_step(&self, step: usize) -> usize {
-        if step >= self.0.len() {
-            return self.last() + 1;
-        }
-        self.0.iter().take(step + 1).filter(|shuffle| **shuffle != Shuffle::Here).count()
+        let before = self.0.iter().take(step + 1).filter(|shuffle| **shuffle != Shuffle::Here).count();
+        before + usize::from(step >= self.0.len())
     }
 
     /// The reduces of a stage.

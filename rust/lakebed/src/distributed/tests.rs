@@ -81,7 +81,7 @@ fn a_third_format_is_a_folder_and_a_row() {
             let bytes = planned.to_bytes().expect("bytes");
             assert!(SentJob::read(&bytes, &FEWER).is_err(), "the toy format is not among them");
             let job = Arc::new(SentJob::read(&bytes, &FORMATS).expect("a job"));
-            assert_eq!(job.schema().expect("a schema"), *scan.schema());
+            assert_eq!(job.schema_of(usize::MAX).expect("a schema"), *scan.schema());
             let process =
                 || Process { storage: Arc::new(Local), decoding: Limits::DEFAULT.into(), table: None };
             let read = |path: String| Ok((format!("file:{path}"), Local.read(&path)?.into()));

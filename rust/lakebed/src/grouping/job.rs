@@ -44,12 +44,11 @@ impl<F: Format> GroupsJob<F> {
         let deletes = deletes_of(table, by, options)?;
         if let Some(deletes) = &deletes {
             // Whichever files the filter leaves, deletes are compared with all: more than the job's manifests.
-            if options.table_filter.is_some() {
-                return Ok(None);
-            }
-            let Some(compared) = live(Some(&F::Deletes::of(table, &deletes.deletes)?))? else {
-                return Ok(None);
+            let compared = match options.table_filter {
+                None => live(Some(&F::Deletes::of(table, &deletes.deletes)?))?,
+                Some(_) => None,
             };
+            let Some(compared) = compared else { return Ok(None) };
             live_files = compared;
         }
         let (files, manifests, mut known) = live_files;

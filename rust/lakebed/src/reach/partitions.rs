@@ -8,7 +8,7 @@ use arrow_select::concat::concat_batches;
 
 use super::partitioner::PARTS;
 use super::record::foreign;
-use crate::distributed::{from_ipc, to_ipc};
+use crate::distributed::{from_ipc, ipc};
 use crate::error::Result;
 use crate::pipeline::{Give, Pipeline, Source, Width};
 use crate::record::column;
@@ -116,7 +116,7 @@ impl RecordParts {
             let mut pieces = Vec::new();
             self.held(part, &mut pieces)?;
             if let Some(first) = pieces.first() {
-                let bytes = to_ipc(&concat_batches(&first.schema(), &pieces)?, None)?;
+                let bytes = ipc(&first.schema(), &[concat_batches(&first.schema(), &pieces)?], None)?;
                 places.push((part, file.write(&bytes)?));
             }
         }

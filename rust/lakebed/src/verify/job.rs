@@ -20,10 +20,10 @@ use super::scan::known_deletes;
 use super::totals::{Claim, ContentTotals};
 use super::{IDENTITY_COLUMN, StoredEntries, VerifiedFormat, WholeEntries};
 use crate::distributed::{
-    Bounds, Job, JobPlan, ManifestMap, Piece, PlannedManifest, Process, Reduce, Shuffle, foreign, hash,
-    placed, sides,
+    Bounds, Job, JobPlan, ManifestMap, Piece, PlannedManifest, Process, Reduce, Shuffle, absent, foreign,
+    hash, placed, sides,
 };
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::record::column;
 use crate::scan::{EntryJob, ScanOptions, each};
 use crate::storage::PlacingRules;
@@ -164,10 +164,7 @@ impl<S: StoredEntries> Job for VerifyJob<S> {
         Ok(ManifestMap::Paths(Box::new(move |paths| {
             let (mut numbers, mut manifests) = (Vec::new(), Vec::new());
             for path in paths {
-                let named = known.get(path);
-                for (number, named) in named.ok_or_else(|| {
-                    Error::new(ErrorKind::Missing, "not a manifest of this job").in_file(path)
-                })? {
+                for (number, named) in known.get(path).ok_or_else(|| absent(path))? {
                     numbers.push(*number);
                     manifests.push(Arc::clone(named));
                 }

@@ -72,12 +72,8 @@ impl EntryPartitioner {
         let is_unpartitioned =
             |id: i32| specs.iter().any(|spec| spec.spec_id == id && spec.is_unpartitioned());
         let ids = typed::<Int32Array>(&spec_ids, "spec_id")?.values().iter();
-        let keys = hashes
-            .into_iter()
-            .zip(ids)
-            .enumerate()
-            .map(|(row, (hash, id))| if is_unpartitioned(*id) { unpartitioned(row) } else { Some(hash) });
-        Ok(keys.collect())
+        let key = |(row, (hash, id))| if is_unpartitioned(id) { unpartitioned(row) } else { Some(hash) };
+        Ok(hashes.into_iter().zip(ids.copied()).enumerate().map(key).collect())
     }
 }
 

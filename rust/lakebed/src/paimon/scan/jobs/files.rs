@@ -134,8 +134,7 @@ impl Job for FilesJob {
                 let rows = RecordBatch::try_from_iter([(IDENTITY_COLUMN, identities)])?;
                 Ok(Piece::keyed(LiveSide::Deleted, rows, keys(&entries, by_bucket)?))
             });
-            let path = path.to_owned();
-            let pieces = deleted.chain(added);
+            let (path, pieces) = (path.to_owned(), deleted.chain(added));
             Ok(Box::new(pieces.map(move |piece| piece.map_err(|error: Error| error.in_file(&path)))))
         })
     }
