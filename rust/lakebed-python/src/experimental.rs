@@ -4,29 +4,26 @@ use std::io::Write;
 use std::sync::Arc;
 
 use arrow_select::concat::concat_batches;
+use lakebed::Result;
 use lakebed::columnar::{Codec, Decoding};
 use lakebed::iceberg::content_entry::{
     ContentEntryReader, ContentTree, EntryContext, ListedLeaf, MumblingBitmap, write_content_entries,
 };
 use lakebed::iceberg::partition::{PartitionSpec, PartitionType};
 use lakebed::iceberg::types::Schema;
-use lakebed::location::GuardedStorage;
 use lakebed::notes::Notes;
-use lakebed::relocate::RelocatedStorage;
-use lakebed::storage::Storage;
-use lakebed::{Error, ErrorKind, Result};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use serde_json::Value;
 
 use crate::arguments::Limits;
 use crate::boundary::detached;
 use crate::caller_stream::caller_stream;
 use crate::columnar::PyarrowEncoder;
+use crate::iceberg::parsed;
 use crate::sink::{Target, WriteResult, write_into};
 use crate::source::Source;
-use crate::storage::storage_of;
+use crate::storage::{storage_of, table_storage};
 use crate::stream::{Batch, BatchStream};
 
 /// What the table's metadata says, in JSON: its schemas, the current one first, and its partition specs.
@@ -91,11 +88,7 @@ pub fn iceberg_read_live_files(py: Python<'_>, tree: Tree) -> PyResult<BatchStre
     let storage = storage_of(py, storage, None)?;
     let (threads, notes) = (crate::avro::threads(threads), Notes::default());
     detached(py, || {
-        let there: Vec<String> = moved.iter().map(|(_, now)| now.clone()).collect();
-        let mut storage: Arc<dyn Storage> = Arc::new(GuardedStorage::of_table(storage, &path, there, None)?);
-        if !moved.is_empty() {
-            storage = Arc::new(RelocatedStorage::new(storage, &path, moved));
-        }
+        let storage = table_storage(storage, &path, moved, None)?;
         let mut known = table.context()?;
         known.listed = listed.map(Listed::leaf).transpose()?;
         known.notes = notes.clone();
@@ -108,9 +101,6 @@ pub fn iceberg_read_live_files(py: Python<'_>, tree: Tree) -> PyResult<BatchStre
 
 impl TableTypes {
     fn context(self) -> Result<EntryContext> {
-        let parsed = |json: &String| -> Result<Value> {
-            serde_json::from_str(json).map_err(|error| Error::new(ErrorKind::Json, error.to_string()))
-        };
         let schemas = self.schemas.iter().map(|json| Schema::parse(json.as_bytes()));
         let schemas = schemas.collect::<Result<Vec<_>>>()?;
         let specs = self.specs.iter().map(|json| PartitionSpec::from_json(&parsed(json)?));

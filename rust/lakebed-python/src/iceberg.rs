@@ -143,7 +143,7 @@ impl<'py> FromPyObject<'_, 'py> for Form {
 }
 
 /// JSON that Python's own writer made.
-fn parsed(json: &str) -> Result<Value> {
+pub(crate) fn parsed(json: &str) -> Result<Value> {
     serde_json::from_str(json).map_err(|error| Error::new(ErrorKind::Json, error.to_string()))
 }
 

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use arrow_buffer::Buffer;
 use bytes::Bytes;
+use lakebed::location::GuardedStorage;
+use lakebed::relocate::RelocatedStorage;
 use lakebed::storage::{
     AtOnce, Contents, FileDetails, Folders, ListedFile, Local, ReadPermits, Storage, present,
 };
@@ -161,6 +163,25 @@ pub fn storage_of(
     let is_bound = reads.each() == 1 && !(storage.abilities.says_reads && storage.reads() > 1);
     let storage = reads.limited(Arc::new(storage));
     Ok(if is_bound { storage } else { Arc::new(Interruptible(storage)) })
+}
+
+/// The storage of the table at `path`, of which files below old prefixes are read below new ones; other files may be opened
+/// below `allowed`, or anywhere on the table's own storage.
+///
+/// # Errors
+/// `Argument` for a prefix that is not a plain path.
+pub fn table_storage(
+    storage: Arc<dyn Storage>,
+    path: &str,
+    moved: Vec<(String, String)>,
+    allowed: Option<Vec<String>>,
+) -> Result<Arc<dyn Storage>> {
+    let there: Vec<String> = moved.iter().map(|(_, now)| now.clone()).collect();
+    let guarded = Arc::new(GuardedStorage::of_table(storage, path, there, allowed)?);
+    Ok(match moved.is_empty() {
+        true => guarded,
+        false => Arc::new(RelocatedStorage::new(guarded, path, moved)),
+    })
 }
 
 /// The local file system, whose reads check for signals of the interpreter.

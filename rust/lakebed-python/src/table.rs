@@ -6,8 +6,6 @@ use std::sync::Arc;
 use lakebed::distributed::{Bounds, Distributed};
 use lakebed::finding::TablesBelow;
 use lakebed::format::FORMATS;
-use lakebed::location::GuardedStorage;
-use lakebed::relocate::RelocatedStorage;
 use lakebed::table;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
@@ -18,7 +16,7 @@ use crate::boundary::detached;
 use crate::caller_stream::caller_stream;
 use crate::iceberg::Form;
 use crate::job::JobPlan;
-use crate::storage::{Reads, storage_of};
+use crate::storage::{Reads, storage_of, table_storage};
 use crate::stream::{Batch, BatchStream, warn};
 use crate::view::{Options, Place, View, decoding_of};
 
@@ -43,12 +41,8 @@ impl Table {
     #[staticmethod]
     fn open(py: Python<'_>, opening: Opening, format: Option<&str>) -> PyResult<Table> {
         let Opening { path, storage, moved, allowed, limits, reads, keys } = opening;
-        let mut storage = storage_of(py, storage, reads)?;
-        let there: Vec<String> = moved.iter().map(|(_, now)| now.clone()).collect();
-        storage = Arc::new(detached(py, || GuardedStorage::of_table(storage, &path, there, allowed))?);
-        if !moved.is_empty() {
-            storage = Arc::new(RelocatedStorage::new(storage, &path, moved));
-        }
+        let storage = storage_of(py, storage, reads)?;
+        let storage = detached(py, || table_storage(storage, &path, moved, allowed))?;
         let decoding = decoding_of(limits, keys);
         Table::warned(py, detached(py, || FORMATS.open(&path, format, storage, decoding))?)
     }

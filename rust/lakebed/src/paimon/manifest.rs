@@ -17,7 +17,7 @@ use crate::columnar::Decoding;
 use crate::conform::conform;
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
-use crate::record::{Counter, RecordReader, RecordResolver, Tally, find, typed};
+use crate::record::{Counter, RecordReader, RecordResolver, Tally, batches_until_error, find, typed};
 
 /// The fields by which entries are dropped, in the order of the guard's slots.
 const GUARDED: [&str; 5] = [VERSION, "_KIND", "_PARTITION", "_BUCKET", "_TOTAL_BUCKETS"];
@@ -190,18 +190,7 @@ impl EntryReader {
     }
 }
 
-impl Iterator for EntryReader {
-    type Item = Result<RecordBatch>;
-
-    fn next(&mut self) -> Option<Result<RecordBatch>> {
-        if self.ended {
-            return None;
-        }
-        let batch = self.read_batch().transpose();
-        self.ended = !matches!(batch, Some(Ok(_)));
-        batch
-    }
-}
+batches_until_error!(EntryReader);
 
 /// Compares a file's size with what metadata records of it.
 pub(crate) fn check_size(found: u64, recorded: u64) -> Result<()> {

@@ -50,7 +50,7 @@ use super::types::Schema;
 use crate::columnar::Decoding;
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
-use crate::record::typed;
+use crate::record::{batches_until_error, typed};
 use crate::words::unknown;
 
 /// What is known of a manifest before it is opened.
@@ -256,18 +256,7 @@ impl ContentEntryReader {
     }
 }
 
-impl Iterator for ContentEntryReader {
-    type Item = Result<RecordBatch>;
-
-    fn next(&mut self) -> Option<Result<RecordBatch>> {
-        if self.ended {
-            return None;
-        }
-        let batch = self.read_batch().transpose();
-        self.ended = !matches!(batch, Some(Ok(_)));
-        batch
-    }
-}
+batches_until_error!(ContentEntryReader);
 
 /// The id of the entry's field of a shape.
 fn id_of(is_it: impl Fn(&FieldShape) -> bool) -> Option<i32> {

@@ -38,7 +38,7 @@ use crate::columnar::Decoding;
 use crate::error::{Error, ErrorKind, Location, Result};
 use crate::notes::Notes;
 use crate::predicate::BoundPredicate;
-use crate::record::{RecordReader, RecordResolver, column};
+use crate::record::{RecordReader, RecordResolver, batches_until_error, column};
 
 /// The columns with paths.
 const PATHS: [&str; 2] = ["file_path", "referenced_data_file"];
@@ -352,18 +352,7 @@ impl EntryReader {
     }
 }
 
-impl Iterator for EntryReader {
-    type Item = Result<RecordBatch>;
-
-    fn next(&mut self) -> Option<Result<RecordBatch>> {
-        if self.ended {
-            return None;
-        }
-        let batch = self.read_batch().transpose();
-        self.ended = !matches!(batch, Some(Ok(_)));
-        batch
-    }
-}
+batches_until_error!(EntryReader);
 
 #[cold]
 fn malformed(error: ArrowError) -> Error {
