@@ -140,7 +140,7 @@ def test_a_terminal_gets_a_line_each_the_worst_first(
     assert lines[0].split() == ["table", "size", "files", "small", "deletes", "worst", "problem"]
     assert [line.split()[0] for line in lines[2:]] == ["b.damaged", "a.orders", "b.orders", "a.items"]
     assert "not read: " in lines[2]
-    assert "10 snapshots hold on to" in lines[3]
+    assert "10 snapshots are kept, with" in lines[3]
     assert max(map(len, lines)) <= 80
     assert shown.stderr == "4 tables, 2 with problems, 1 not read; `lakebed health TABLE` says what to do\n"
 

@@ -224,7 +224,7 @@ class _Row:
         calls = self._calls.expire_snapshots(keep, before)
         yield Finding(
             "snapshot_count",
-            f"{snapshots:,} snapshots hold on to files that the table no longer has",
+            f"{snapshots:,} snapshots are kept, with each file that only an older one has",
             f"expire all but the newest {keep:,}",
             calls,
             (

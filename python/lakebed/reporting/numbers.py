@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lakebed import _display
@@ -12,7 +11,6 @@ from lakebed._pyarrow import pa, pc
 from lakebed._values import to_json_values, to_records
 from lakebed.advice import SMALL_BYTES, Finding, TableName, Thresholds, findings
 from lakebed.advice.thresholds import size_of
-from lakebed.catalogs import name_of
 from lakebed.errors import LakebedError
 from lakebed.storage.secrets import error_text
 
@@ -143,14 +141,14 @@ def gather(
     row = table.health(small_bytes=limits.small_bytes, threads=threads).to_arrow()
     health = {name: _value(row[name]) for name in row.schema.names}
     growth = ("snapshot_id", "committed_at", "file_count", "file_size_in_bytes", "delete_file_count")
-    entry = table.opening.entry
+    called = TableName.of(table, opened)
     return Numbers(
-        name=_called(table.location) if entry is None else name_of(entry.table),
-        catalog=None if entry is None else entry.catalog_name,
+        name=str(called),
+        catalog=called.catalog,
         location=table.location,
         health=health,
         small_bytes=limits.small_bytes,
-        findings=findings(health, limits, TableName.of(table, opened)),
+        findings=findings(health, limits, called),
         growth=to_records(table.growth(columns=growth, threads=threads).to_arrow()),
         snapshots=_snapshots(table),
         sizes=_sizes(table, threads),
@@ -158,14 +156,6 @@ def gather(
         partitions=_partitions(table, threads),
         storage=_storage(table, asked, threads),
     )
-
-
-def _called(location: str) -> str:
-    """What a table in a folder is called: `db.orders` where the folder above is a database's."""
-    path = PurePosixPath(location.rstrip("/"))
-    database = path.parent.name
-    name = path.name or location
-    return f"{database.removesuffix('.db')}.{name}" if database.endswith(".db") else name
 
 
 def _value(column: pa.ChunkedArray) -> Any:
