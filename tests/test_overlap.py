@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ import pytest
 from command_line import complaint, printed
 from covering import each_covering_iceberg_table, each_covering_paimon_table
 from exchanging import exchanged
+from iceberg_made import MadeTable, entry
 from test_jobs import rows
 
 import lakebed
@@ -17,6 +19,8 @@ from shared_data import SAMPLE_TABLE
 from spark_rows import expected
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from iceberg_golden import GoldenTable as GoldenIcebergTable
     from lakebed import Table
     from shared_data import GoldenTable
@@ -82,6 +86,21 @@ def test_of_iceberg(table: GoldenIcebergTable) -> None:
 @each_covering_paimon_table()
 def test_of_paimon(table: GoldenTable) -> None:
     check(lakebed.open_table(table.path))
+
+
+@pytest.mark.parametrize(("kind", "form"), [("float", "<f"), ("double", "<d")])
+def test_both_zeros_are_one_value(kind: str, form: str, tmp_path: Path) -> None:
+    zeros = [struct.pack(form, zero) for zero in (-0.0, 0.0)]
+    bounds = [
+        {"lower_bounds": {1: zero}, "upper_bounds": {1: zero}, "value_counts": {1: 5}} for zero in zeros
+    ]
+    table = MadeTable(tmp_path / "t", (1, "x", kind))
+    table.commit(
+        table.manifest(*(entry(1, f"{n}.parquet", snapshot_id=1, **one) for n, one in enumerate(bounds)))
+    )
+    check(table.open())
+    (row,) = rows(table.open().overlap())
+    assert (row["average_depth"], row["max_depth"], row["sorted_depth"]) == (2, 2, 2)
 
 
 def test_columns_conditions_and_limits() -> None:

@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use arrow_array::types::{Float32Type, Float64Type};
 use arrow_array::{
-    Array, ArrayRef, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray, StructArray,
-    UInt64Array, new_empty_array,
+    Array, ArrayRef, Float32Array, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray,
+    StructArray, UInt64Array, new_empty_array,
 };
 use arrow_row::{Row, RowConverter, Rows, SortField};
 use arrow_schema::DataType;
@@ -17,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::summary::{SummaryScan, SummedView, ViewSums};
 use super::{View, whole};
 use crate::distributed::{Distributed, foreign};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::predicate::Reader;
 use crate::record::{column, find, typed};
 use crate::scan::ScanOptions;
@@ -136,11 +137,12 @@ impl FileBounds {
             left.is_some_and(|left| left <= count(nans).unwrap_or_default())
         };
         let converter = RowConverter::new(vec![SortField::new(lower.data_type().clone())])?;
+        let comparable = |bounds| Ok::<_, Error>(converter.convert_columns(&[with_one_zero(bounds)?])?);
         Ok(FileBounds {
             is_bounded: (0..stats.len()).map(has_bounds).collect(),
             is_empty: (0..stats.len()).map(has_none).collect(),
-            lower: converter.convert_columns(&[Arc::clone(lower)])?,
-            upper: converter.convert_columns(&[Arc::clone(upper)])?,
+            lower: comparable(lower)?,
+            upper: comparable(upper)?,
         })
     }
 
@@ -171,6 +173,19 @@ impl FileBounds {
         }
         depth
     }
+}
+
+/// The bounds as values compare: rows of Arrow put -0.0 below 0.0, which are one value.
+fn with_one_zero(bounds: &ArrayRef) -> Result<ArrayRef> {
+    Ok(match bounds.data_type() {
+        DataType::Float32 => {
+            Arc::new(typed::<Float32Array>(bounds, "bounds")?.unary::<_, Float32Type>(|bound| bound + 0.0))
+        }
+        DataType::Float64 => {
+            Arc::new(typed::<Float64Array>(bounds, "bounds")?.unary::<_, Float64Type>(|bound| bound + 0.0))
+        }
+        _ => Arc::clone(bounds),
+    })
 }
 
 /// How many files the bounds of files meet.
