@@ -227,6 +227,9 @@ rest_java = _running(partial(JavaEngine, "RestCatalogEngine"), "session")
 paimon_rest_java = _running(partial(JavaEngine, "PaimonRestEngine"), "module")
 # HDFS of one name node and one data node, which takes half a gigabyte.
 hdfs_java = _running(partial(JavaEngine, "HdfsEngine"), "module")
+
+# Flink's SQL with Paimon's connector.
+flink_java = _running(partial(JavaEngine, "FlinkEngine"), "module")
 # The formats' runtimes for Spark 3.5.
 spark_runtimes = _running(SparkRuntimes, "session")
 

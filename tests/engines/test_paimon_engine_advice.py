@@ -1,17 +1,19 @@
 """Advice for Paimon, carried out by its Java engine as the procedures do: the problem is gone.
 
 `tests/spark/test_spark_advice.py` has Spark's procedures themselves, of an older Paimon, whose options of
-compactions are others.
+compactions are others. Flink's are typed as they are printed.
 """
 
 from __future__ import annotations
 
 import re
+import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from advised import advice
+from command_line import printed
 from paimon_real import MadeTable
 
 if TYPE_CHECKING:
@@ -52,7 +54,7 @@ def appended(folder: Path, keys: tuple[str, ...] = (), files: int = 3, **options
     return made
 
 
-@pytest.mark.parametrize(
+each_problem = pytest.mark.parametrize(
     ("kind", "keys", "threshold"),
     [
         ("small_file_count", (), "small_files=1"),
@@ -63,16 +65,44 @@ def appended(folder: Path, keys: tuple[str, ...] = (), files: int = 3, **options
         ("snapshot_count", (), "snapshots=3"),
     ],
 )
-def test_what_is_advised_ends_the_problem(
-    kind: str, keys: tuple[str, ...], threshold: str, tmp_path: Path, paimon_java: JavaEngine
-) -> None:
-    made = appended(tmp_path, keys, files=4)
+
+
+def with_a_problem(
+    folder: Path, kind: str, keys: tuple[str, ...], threshold: str
+) -> tuple[MadeTable, tuple[str, ...]]:
+    """A table, and the thresholds by which it has the problem."""
+    made = appended(folder, keys, files=4)
     if kind == "level_0_file_count":
         # Files wait where there is another level.
         made.now().append_files(made.written("apac", "c", 101, level=5))
-    words = ("--threshold", threshold, "--threshold", "uneven_files=1")
+    return made, ("--threshold", threshold, "--threshold", "uneven_files=1")
+
+
+@each_problem
+def test_what_is_advised_ends_the_problem(
+    kind: str, keys: tuple[str, ...], threshold: str, tmp_path: Path, paimon_java: JavaEngine
+) -> None:
+    made, words = with_a_problem(tmp_path, kind, keys, threshold)
     (statement,) = advice(made.root, *words)[kind]
     carry_out(paimon_java, made, statement)
+    assert kind not in advice(made.root, *words)
+
+
+@pytest.mark.long
+@each_problem
+def test_what_is_typed_in_flink_ends_the_problem(
+    kind: str, keys: tuple[str, ...], threshold: str, tmp_path: Path, flink_java: JavaEngine
+) -> None:
+    made, words = with_a_problem(tmp_path, kind, keys, threshold)
+    catalog = f"c_{uuid.uuid4().hex}"
+    where = f"'type' = 'paimon', 'warehouse' = 'file:{tmp_path}'"
+    flink_java.ask("sql", statement=f"CREATE CATALOG {catalog} WITH ({where})")
+    flink_java.ask("sql", statement=f"USE CATALOG {catalog}")
+    # Not as it is printed between back quotes, of which its own keyword has some.
+    (row,) = printed("health", made.root, *words)
+    (statements,) = [found["calls"]["flink"] for found in row["findings"] if found["column"] == kind]
+    for statement in statements:
+        flink_java.ask("sql", statement=statement)
     assert kind not in advice(made.root, *words)
 
 
