@@ -42,24 +42,36 @@ class Step:
 
 @dataclass(frozen=True)
 class Explain:
-    """The funnel of a scan: one `Step` after the other. Prints as a small table."""
+    """The funnel of a scan: one `Step` after the other. Prints as a small table.
+
+    Attributes:
+        steps: the steps, in their order.
+        reason: of a plan, what left out most files, or why most of them are left; of other views None.
+        advice: what would leave fewer files, with the call to type; None where nothing is known to.
+    """
 
     steps: tuple[Step, ...]
+    reason: str | None = None
+    advice: str | None = None
 
     @classmethod
     def from_json(cls, text: str) -> Explain:
         """The funnel that the compiled core gives as JSON text."""
         return cls(tuple(Step(**step) for step in json.loads(text)["steps"]))
 
-    def to_dict(self) -> dict[str, list[dict[str, Any]]]:
-        """`{"steps": [{…}, …]}`, with the attributes of `Step` as keys."""
-        return {"steps": [asdict(step) for step in self.steps]}
+    def to_dict(self) -> dict[str, Any]:
+        """`{"steps": [{…}, …], "reason": …, "advice": …}`; steps have the attributes of `Step` as keys."""
+        return {"steps": [asdict(step) for step in self.steps], "reason": self.reason, "advice": self.advice}
 
     def __str__(self) -> str:
         return as_text(self)
 
     def _repr_html_(self) -> str:
-        return _html.table(_COLUMNS, self._rows(), numbers=range(1, len(_COLUMNS) - 1))
+        note = "; ".join(self._conclusion())
+        return _html.table(_COLUMNS, self._rows(), numbers=range(1, len(_COLUMNS) - 1), note=note)
+
+    def _conclusion(self) -> list[str]:
+        return [printable(text) for text in (self.reason, self.advice) if text is not None]
 
     def _rows(self) -> Iterator[tuple[str, ...]]:
         for step in self.steps:
@@ -83,6 +95,8 @@ def as_text(explain: Explain, width: int | None = None) -> str:
         reasons = [why] if width is None else wrapped(why, max(width - before, _LEAST_WIDTH))
         lines.append("  ".join([*shown, reasons[0]]).rstrip())
         lines += (" " * before + reason for reason in reasons[1:])
+    for text in explain._conclusion():
+        lines += [text] if width is None else wrapped(text, width)
     return "\n".join(lines)
 
 

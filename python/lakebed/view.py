@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
@@ -13,7 +13,10 @@ from lakebed._keywords import VIEWS, spell_out
 from lakebed._specs import PARTITIONS, SPEC, Specs
 from lakebed._values import to_records
 from lakebed.advice import TableName, Thresholds
+from lakebed.advice.calls import Procedures
 from lakebed.advice.findings import findings
+from lakebed.advice.plans import OVERLAP, conclude
+from lakebed.errors import SchemaError
 from lakebed.explain import Explain
 from lakebed.predicates import to_sql
 from lakebed.scan import Scan
@@ -259,6 +262,42 @@ class HealthScan(ViewScan):
 
 class PlanScan(ViewScan):
     """A scan of a table's plan, and of the deletes that it names."""
+
+    def __init__(self, table: Table, given: Any, **own: Any) -> None:
+        """Args: given, keywords of views; own, what only a plan takes. Raises: as `ViewScan`."""
+        super().__init__(table, "plan", _native.View.PLAN, given, **own)
+        self._format, self._name_of = table.format, TableName.of(table)
+
+    def explain(self) -> Explain:
+        """The funnel: manifests, entries, files and their bytes after each step, and why; then the reason
+        that matters, and what would leave fewer files.
+
+        Cost: reads the manifest lists and the manifests, and again with the statistics of the columns of
+            `where` if more than one file is left.
+        """
+        steps = super().explain().steps
+        procedures = Procedures.of(self._format, self._name_of, Thresholds(), self._keys())
+        found = conclude(steps, self._options.where, self._overlap, procedures)
+        return Explain(steps, found.reason, found.advice)
+
+    def _keys(self) -> dict[str, int]:
+        """How many primary keys the table has."""
+        schemas = Scan(self._table.scan(_native.View.SCHEMAS, Options()), self._name).to_arrow()
+        keys = schemas["primary_keys"].to_pylist()[-1:] if "primary_keys" in schemas.schema.names else []
+        return {"primary_key_count": sum(map(len, keys))}
+
+    def _overlap(self) -> Iterator[dict[str, Any]]:
+        """Rows of `overlap` of the columns of `where`, in the files that it leaves."""
+        where, columns = self._options.where, list(OVERLAP)
+        for name in _native.columns_of(where or ""):
+            overlap = _native.View.overlap([name])
+            options = Options(columns=columns, where=where, threads=self._options.threads)
+            try:
+                scan = self._table.scan(overlap, options)
+            except SchemaError:
+                # `bucket` and what else files are found by is no column of the table.
+                continue
+            yield from Scan(scan, self._name).to_arrow().to_pylist()
 
     @property
     def deletes(self) -> Scan:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from itertools import count
 from typing import TYPE_CHECKING
@@ -165,6 +166,21 @@ def test_position_deletes_of_files_that_are_gone(lake: Lake) -> None:
     lake.follow("dangling_delete_file_count", name)
     assert lake.at(name).deletes().to_arrow().num_rows == 1
     assert lake.rows(name) == 270
+
+
+@pytest.mark.parametrize("column", ["id", "p q"])
+def test_files_that_a_plan_cannot_tell_apart(lake: Lake, column: str) -> None:
+    """What the funnel of a plan ends with is typed: the files are sorted."""
+    name = lake.make(partitioned=False)
+    lake.sql(f"ALTER TABLE lake.shop.{name} RENAME COLUMN p TO `p q`")
+    for number in range(4):
+        lake.sql(f"INSERT INTO lake.shop.{name} SELECT 4 * id + {number}, 4 * id + {number} FROM range(300)")
+    where = f'"{column}" = 500'
+    advice = lake.at(name).plan(where=where).explain().advice
+    assert advice is not None
+    lake.sql("USE lake")
+    lake.sql(re.findall(r"in Spark: `(.*)`", advice)[0])
+    assert lake.at(name).plan(where=where).explain().advice is None
 
 
 def test_position_delete_files(lake: Lake) -> None:

@@ -16,6 +16,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from lakebed.advice.names import identifier
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -69,12 +71,19 @@ class Procedures(ABC):
     def expire_snapshots(self, keep: int, before: str) -> Calls:
         """Only the newest stay. Args: keep, how many; before, when the newest of all was committed."""
 
+    @abstractmethod
+    def sort(self, column: str) -> Calls:
+        """The data files of each partition are written again in the order of a column."""
+
+    @abstractmethod
+    def record_bounds(self, column: str) -> str:
+        """What to set so that writers record the bounds of a column, in words."""
+
     def _call(self, procedure: str, arguments: str = "", mark: str = "") -> str:
         # Flink's identifiers have no quotes.
-        words = str(self.name) if mark else self.name.quoted("`")
-        name = words.replace("\\", "\\\\").replace("'", "\\'")
+        name = _text(str(self.name) if mark else self.name.quoted("`"))
         catalog = self.name.quoted_catalog("`")
-        return f"CALL {catalog}{procedure}({mark}table{mark} => '{name}'{arguments})"
+        return f"CALL {catalog}{procedure}({mark}table{mark} => {name}{arguments})"
 
     def _python(self, *statements: str) -> Calls:
         return {"python": [*self.name.python, *statements]} if self.name.python else {}
@@ -152,6 +161,15 @@ class _Iceberg(Procedures):
             **self._python(*_expire(before, keep)),
         }
 
+    def sort(self, column: str) -> Calls:
+        path = ".".join(identifier(part, "`") for part in column.split("."))
+        order = f", strategy => 'sort', sort_order => {_text(path)}"
+        options = f", options => {_map({'rewrite-all': 'true'})}"
+        return {"spark": [self._call("system.rewrite_data_files", order + options)]}
+
+    def record_bounds(self, column: str) -> str:
+        return f"bounds of it are recorded by the property `write.metadata.metrics.column.{column}=full`"
+
     def _rewrite(self, options: Mapping[str, str]) -> str:
         return self._call("system.rewrite_data_files", f", options => {_map(options)}")
 
@@ -186,6 +204,16 @@ class _Paimon(Procedures):
         arguments = f", retain_max => {keep}, retain_min => {keep}, max_deletes => {count}"
         return {**self._both("sys.expire_snapshots", arguments), **self._python(*_expire(before, keep))}
 
+    def sort(self, column: str) -> Calls:
+        """Of tables without primary keys; others are sorted by these."""
+        if self.counts["primary_key_count"]:
+            return {}
+        order = f", order_strategy => 'order', order_by => {_text(column)}"
+        return {"spark": [self._call("sys.compact", order)]}
+
+    def record_bounds(self, column: str) -> str:
+        return f"bounds of it are recorded by the option `fields.{column}.stats-mode=full`"
+
     def _compact(self, more: Mapping[str, str]) -> Calls:
         """A full compaction. Tables without buckets would wait for five files of a partition."""
         options = {"compaction.min.file-num": "2", **more}
@@ -199,6 +227,12 @@ class _Paimon(Procedures):
             "spark": [self._call(procedure, arguments)],
             "flink": [self._call(procedure, arguments, "`")],
         }
+
+
+def _text(words: str) -> str:
+    """A text of Spark's SQL."""
+    escaped = words.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
 
 
 def _map(options: Mapping[str, str]) -> str:

@@ -62,11 +62,11 @@ class TableName:
 
     def quoted(self, mark: str) -> str:
         """The name in SQL without the catalog, with this mark around what is no plain word."""
-        return ".".join(_quoted(part, mark) for part in self.parts)
+        return ".".join(identifier(part, mark) for part in self.parts)
 
     def quoted_catalog(self, mark: str) -> str:
         """The catalog's name in SQL with a dot behind it; nothing where none is known."""
-        return "" if self.catalog is None else f"{_quoted(self.catalog, mark)}."
+        return "" if self.catalog is None else f"{identifier(self.catalog, mark)}."
 
 
 def _of_catalog(entry: Entry, at: str, location: str) -> tuple[tuple[str, ...], str, tuple[str, ...]]:
@@ -84,7 +84,7 @@ def _of_catalog(entry: Entry, at: str, location: str) -> tuple[tuple[str, ...], 
     return parts, shlex.join([name, "--catalog", catalog]), python
 
 
-def _quoted(word: str, mark: str) -> str:
+def identifier(word: str, mark: str) -> str:
     """An identifier of SQL."""
     return word if _PLAIN.fullmatch(word) else mark + word.replace(mark, 2 * mark) + mark
 

@@ -340,7 +340,7 @@ def plan(
     """
     by_id = one_of("deletes", deletes, ("list", "ids")) == "ids"
     rows = positive("row_limit", row_limit, least=0)
-    return PlanScan(self, "plan", View.PLAN, given, delete_ids=by_id, row_limit=rows)
+    return PlanScan(self, given, delete_ids=by_id, row_limit=rows)
 
 
 @view(Keywords)

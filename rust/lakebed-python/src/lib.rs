@@ -59,7 +59,7 @@ mod _native {
         paimon_commit::{PaimonChange, paimon_commit, paimon_create_table, paimon_fields},
         rewrite_paths::{PathMover, rewrite_paths},
         storage::ReadLimit,
-        stream::{Batch, BatchStream, Filter, byte_count},
+        stream::{Batch, BatchStream, Filter, byte_count, columns_of},
         table::{Scan, Table, find_tables},
         view::{Place, View, health_schema},
     };

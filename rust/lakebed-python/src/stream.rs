@@ -143,6 +143,12 @@ impl Filter {
     }
 }
 
+/// The columns that a condition reads, each once.
+#[pyfunction]
+pub fn columns_of(py: Python<'_>, condition: &str) -> PyResult<Vec<String>> {
+    detached(py, || Ok(Predicate::parse(condition)?.columns().into_iter().map(str::to_owned).collect()))
+}
+
 /// The digits of a number of bytes that is written as in filters, with a unit or without.
 #[pyfunction]
 pub fn byte_count(text: &str) -> Option<String> {
