@@ -188,6 +188,8 @@ def test_specs_that_lack_the_first_field(judged: Judged):
         assert rows(paired.now(), "computed_partition_stats") == ours
 
 
+# Of a partition field whose source is dropped Java writes a row for each value, which are all one: null.
+@pytest.mark.filterwarnings("ignore:.*a partition has two rows:lakebed.errors.LakebedWarning")
 @each_covering_iceberg_table()
 @pytest.mark.parametrize("container", ["avro", "parquet"])
 def test_partitions_of_every_type(
@@ -217,7 +219,22 @@ def test_partitions_of_every_type(
     assert canonical_rows(stats.metadata_table("partition_stats").to_arrow()) == theirs
     for opened in (stats, now):
         computed = canonical_rows(opened.metadata_table("computed_partition_stats").to_arrow())
-        assert_same_multiset(computed, theirs, table.name)
+        assert_same_multiset(computed, merged(theirs), table.name)
+
+
+def merged(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """One row for each partition: their sums, and the last commit."""
+    of_partitions: dict[str, dict[str, Any]] = {}
+    for row in rows:
+        key = repr((row["spec_id"], row["partition"]))
+        if (one := of_partitions.get(key)) is None:
+            of_partitions[key] = {**row}
+            continue
+        newest = max(one, row, key=lambda each: each["last_updated_at"] or "")
+        for name, value in row.items():
+            is_sum = isinstance(value, int) and name.endswith(("_count", "_bytes"))
+            one[name] = one[name] + value if is_sum else newest[name]
+    return list(of_partitions.values())
 
 
 def instant(since_1970: int) -> str:

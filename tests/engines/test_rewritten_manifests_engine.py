@@ -45,6 +45,8 @@ def part(table: lakebed.Table) -> str | None:
 def test_iceberg_plans_and_reads_the_same(table: GoldenTable, tmp_path: Path, iceberg_java: JavaEngine):
     if Path(table.info["metadata_file"]).name[0] != "v":
         pytest.skip("a table of a catalog's")
+    if table.name == "inline_manifests_v1":
+        pytest.skip("Iceberg Java plans no snapshot without a manifest list")
     if table.name == "java_fixed_partition_v2":
         pytest.skip("Iceberg Java reads fixed partition values by another layout than the file's own schema")
     new = tmp_path / "new"
