@@ -33,6 +33,7 @@ from shared_data import SAMPLE_ICEBERG_TABLE, SAMPLE_MOVED, SAMPLE_TABLE
 OTHERS = (
     "diff",
     "appends",
+    "compaction_plan",
     "file_history",
     "metadata_table",
     "orphans",

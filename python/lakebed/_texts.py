@@ -23,7 +23,7 @@ def pairs(texts: list[str]) -> dict[str, str]:
     """Pairs such as s3a=s3."""
     for text in texts:
         if not text.partition("=")[0] or "=" not in text:
-            raise ValueError(f"{text!r} is not OLD=NEW")
+            raise ValueError(f"{text!r} is no pair such as A=B")
     return dict(text.split("=", 1) for text in texts)
 
 

@@ -62,6 +62,17 @@ OF_KEYWORDS: dict[str, Callable[..., Any]] = {
         metavar="A=B",
         help="Bucket or host A means what B means.",
     ),
+    "engine": click.option(
+        "--engine", type=click.Choice(["spark"]), default="spark", help="Whose compaction.", show_default=True
+    ),
+    "options": click.option(
+        "--option",
+        "options",
+        multiple=True,
+        callback=options.prefixes,
+        metavar="NAME=TEXT",
+        help="An option of the engine's.",
+    ),
     "deletes": click.option(
         "--deletes",
         type=click.Choice(["list", "ids"]),

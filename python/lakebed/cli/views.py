@@ -38,7 +38,7 @@ _TERMINAL_SORT = {
 _WITHOUT_STEPS = ("snapshots", "changelogs", "refs", "schemas", "manifests", "indexes", "metadata_table")
 _of_table = click.option("--columns", metavar="A,B", callback=options.names, help="Columns of the table.")
 # Made whole before their first row, or nearly so: a terminal gets the size of their files in all.
-_OF_FILES = ("orphans", "reachable", "expire_plan")
+_OF_FILES = ("orphans", "reachable", "expire_plan", "compaction_plan")
 _NAMES = {"metadata_table": "metadata"}
 _SECTIONS = {
     "lakebed.table.history": "Its history",

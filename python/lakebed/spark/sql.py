@@ -129,7 +129,7 @@ FORMS: dict[str, tuple[Callable[[str], Any], str]] = {
     **dict.fromkeys(("range_bytes", "limit", "row_limit", "small_bytes", "retain_last"), _NUMBER),
     **dict.fromkeys(("data_files", "orphans"), _YES_OR_NO),
     **dict.fromkeys(("columns", "stats"), _NAMES),
-    **dict.fromkeys(("equal_schemes", "equal_authorities"), _PAIRS),
+    **dict.fromkeys(("equal_schemes", "equal_authorities", "options"), _PAIRS),
     **dict.fromkeys(("snapshot_a", "snapshot_b", "after"), _VERSION),
     "older_than": _AGE,
     **PLACES,

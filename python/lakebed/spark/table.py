@@ -69,6 +69,7 @@ _COSTS = {
         With orphans one task opens the table again and reads it. {_OF_TASKS}""",
     "columns": """As `files`; a row of each task crosses a shuffle, to one task.""",
     "overlap": """As `files`; the bounds of all files cross a shuffle, to one task, which holds them.""",
+    "compaction_plan": f"""One task opens the table again and reads it. {_OF_TASKS}""",
     "growth": f"""One task opens the table again and reads it. {_OF_TASKS}""",
 }
 _COSTS |= dict.fromkeys(("buckets", "health"), _COSTS["partitions"])

@@ -63,6 +63,7 @@ class Table(Changes["Table", Freed]):
     buckets = contents.buckets
     columns = contents.columns
     overlap = contents.overlap
+    compaction_plan = contents.compaction_plan
     health = contents.health
     plan = contents.plan
     metadata_table = contents.metadata_table

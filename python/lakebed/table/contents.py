@@ -11,7 +11,7 @@ from lakebed.advice import SMALL_BYTES
 from lakebed.view import HealthScan, PlanScan, ViewScan, view
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from typing_extensions import Unpack
 
@@ -247,6 +247,38 @@ def overlap(self: Table, columns: Sequence[str] | None = None, **given: Unpack[O
     """
     asked = names("columns", columns)
     return ViewScan(self, "overlap", View.overlap(asked), given)
+
+
+@view(TableKeywords)
+def compaction_plan(
+    self: Table,
+    engine: Literal["spark"] = "spark",
+    options: Mapping[str, str] | None = None,
+    **given: Unpack[TableKeywords],
+) -> ViewScan:
+    """(Iceberg) One row per data file that the engine's compaction would rewrite, in its groups.
+
+    Args:
+        engine: whose compaction; "spark" is the procedure `rewrite_data_files` with the strategy `binpack`.
+        options: names and texts of the engine's own options, for example {"min-input-files": "2"}; what is
+            not named is as the table's properties and the engine have it.
+        where: a condition on the table's columns, SQL text or made with `lakebed.col`, for the engine's.
+    Returns: `group` int32 (from 1), `partition` struct of the partition's types, `spec_id` int32, `file_path`
+        utf8, `record_count`, `file_size_in_bytes` int64, `delete_file_count` int32 (deletes that apply to the
+        file), `deleted_record_count` int64 (rows that deletes of this file alone delete, which the engine's
+        ratio counts), `removed_delete_count` int32 (deletion vectors, which go with the file; other deletes
+        stay until nothing needs them), `reason` utf8: "small", "large", "delete files", "deleted rows" or,
+        where all are rewritten, "all". By groups.
+        Which files there are is exact. So are the groups, but where files of a partition are more than one
+        group: the engine fills these in the order in which its threads read manifests, which is chance.
+    Raises: at once SchemaError (a ValueError) for an option that the engine refuses, UnsupportedError for
+        `max-files-to-rewrite` and for a Paimon table, PredicateError; errors of the data when read.
+    Cost: that of `plan` and of `deletes`; memory is that of the plan.
+    Source: Iceberg's `BinPackRewriteFilePlanner.java`, `SizeBasedFileRewritePlanner.java`.
+    """
+    one_of("engine", engine, ("spark",))
+    asked = [(str(name), str(text)) for name, text in (options or {}).items()]
+    return ViewScan(self, "compaction_plan", View.compaction_plan(asked), given)
 
 
 @view(TableKeywords)

@@ -77,6 +77,11 @@ impl View {
     }
 
     #[staticmethod]
+    fn compaction_plan(options: Vec<(String, String)>) -> View {
+        View(view::View::CompactionPlan { options })
+    }
+
+    #[staticmethod]
     fn verify(data_files: bool) -> View {
         View(view::View::Verify { data_files })
     }

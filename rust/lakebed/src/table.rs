@@ -15,7 +15,7 @@ use crate::notes::Notes;
 use crate::rewrite_paths::RewritePaths;
 use crate::scan::ScanOptions;
 use crate::storage::{Storage, read_recorded};
-use crate::view::{TableColumn, View, column_metrics, filtered, overlap, totals};
+use crate::view::{BinPack, TableColumn, View, column_metrics, compaction_plan, filtered, overlap, totals};
 
 /// The branch of a table that is on no other.
 pub const MAIN: &str = "main";
@@ -209,9 +209,22 @@ pub trait LakeTable: Any + Send + Sync {
                     };
                     overlap(names, options, |view, options| self.scan(view, options))
                 }
+                View::CompactionPlan { options: given } => {
+                    compaction_plan(self.compaction(&given)?, options, |view, options| {
+                        self.scan(view, options)
+                    })
+                }
                 view => self.resolve(view, options),
             }),
         }
+    }
+
+    /// By what the format's engine chooses the files that it compacts, with these options of it.
+    ///
+    /// # Errors
+    /// `Argument` for options that the engine does not take; `Unsupported` for a format of which that is not known.
+    fn compaction(&self, _options: &[(String, String)]) -> Result<BinPack> {
+        Err(lacks(self.format(), "compaction_plan"))
     }
 
     /// The columns whose values have metrics, with the newest counts of their distinct values.

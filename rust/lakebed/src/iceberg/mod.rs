@@ -1,5 +1,6 @@
 //! Apache Iceberg: table metadata, snapshots, manifest lists, manifests.
 
+mod compaction;
 pub mod content_entry;
 mod delete_file;
 mod deletes;

@@ -2,6 +2,7 @@
 
 mod column_metrics;
 mod columns;
+mod compaction;
 mod entries;
 mod filtered;
 mod overlap;
@@ -20,6 +21,8 @@ pub(crate) use column_metrics::column_metrics;
 pub(crate) use columns::{
     Rows, ShownField, field_lists, instants, lists, map_names, maps, planned_deletes, struct_lists,
 };
+pub use compaction::BinPack;
+pub(crate) use compaction::compaction_plan;
 pub(crate) use entries::{EntryView, IDENTITY_COLUMN, Make, OwnColumns, ViewColumn, column, copy, given};
 pub(crate) use filtered::filtered;
 pub(crate) use overlap::overlap;
@@ -145,6 +148,11 @@ pub enum View {
         /// Names of columns; `None` for all whose values have metrics.
         columns: Option<Vec<String>>,
     },
+    /// One row per data file that an engine's compaction would rewrite, in its groups, by options as the engine has them.
+    CompactionPlan {
+        /// Names and texts of options.
+        options: Vec<(String, String)>,
+    },
     /// A metadata table of the format's engines, by its name, with their names, order and types of columns.
     MetadataTable(String),
 }
@@ -188,6 +196,7 @@ impl View {
             View::Totals { .. } => "totals",
             View::Columns => "columns",
             View::Overlap { .. } => "overlap",
+            View::CompactionPlan { .. } => "compaction_plan",
             View::MetadataTable(name) => name,
         }
     }
@@ -197,7 +206,14 @@ impl View {
         use View::{Appends, Deletes, Diff, FileHistory, Indexes, Manifests};
         let listed = matches!(
             self,
-            Manifests | Deletes | Indexes | Diff { .. } | Appends { .. } | FileHistory | View::Overlap { .. }
+            Manifests
+                | Deletes
+                | Indexes
+                | Diff { .. }
+                | Appends { .. }
+                | FileHistory
+                | View::Overlap { .. }
+                | View::CompactionPlan { .. }
         );
         listed || self.is_of_entries()
     }

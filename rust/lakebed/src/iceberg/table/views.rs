@@ -19,7 +19,7 @@ use crate::rewrite_paths::RewritePaths;
 use crate::scan::{Format, ScanOptions, resolve};
 use crate::system::names;
 use crate::table::{self, Place, TableCore, named, placed};
-use crate::view::{TableColumn, View};
+use crate::view::{BinPack, TableColumn, View};
 use std::collections::{HashMap, HashSet};
 
 impl table::LakeTable for Table {
@@ -58,6 +58,10 @@ impl table::LakeTable for Table {
         }
         let unused = keys.iter().filter(|key| !used.contains(&key.key_id)).count();
         Ok(i64::try_from(unused).ok())
+    }
+
+    fn compaction(&self, options: &[(String, String)]) -> Result<BinPack> {
+        self.bin_pack(options)
     }
 
     fn table_columns(&self) -> Result<Vec<TableColumn>> {
