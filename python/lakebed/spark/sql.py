@@ -125,7 +125,7 @@ PLACES: dict[str, tuple[Callable[[str], Any], str]] = {
 }
 """Options that say at which version, and how each is read of a text."""
 FORMS: dict[str, tuple[Callable[[str], Any], str]] = {
-    **dict.fromkeys(("path", "view", "format", "storage", "where", "filter", "deletes"), _TEXT),
+    **dict.fromkeys(("path", "view", "format", "storage", "where", "filter", "deletes", "engine"), _TEXT),
     **dict.fromkeys(("range_bytes", "limit", "row_limit", "small_bytes", "retain_last"), _NUMBER),
     **dict.fromkeys(("data_files", "orphans"), _YES_OR_NO),
     **dict.fromkeys(("columns", "stats"), _NAMES),
