@@ -417,7 +417,7 @@ class Share:
 
 def read_share(storage: object | None, piece: object, limits: object) -> Share | None: ...
 def divisible(
-    storage: object | None, manifests: Sequence[tuple[str, int]], limits: object
+    storage: object | None, manifests: Sequence[Manifest], limits: object
 ) -> list[bytes | None]: ...
 def avro_read(
     source: Any,

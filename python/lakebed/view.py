@@ -96,14 +96,17 @@ def place(table: _native.Table) -> str:
 
 class Manifest(TypedDict):
     """A manifest that is to be read: its location, its size in bytes, its numbers of ADD and DELETE
-    entries, and whether workers may read ranges of it.
+    entries, that of all entries where it is recorded, whether workers may read ranges of it, and the columns
+    that a range needs of the entries in front of it.
     """
 
     path: str
     size: int
     added: int
     deleted: int
+    entries: int | None
     divisible: bool
+    counted: list[str]
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from counting_storage import CountingStorage
 from covering import each_layout_of_golden_paimon_tables
 from fsspec.implementations.local import LocalFileSystem as LocalFiles
 from pyarrow.fs import LocalFileSystem
+from row_groups import golden, regrouped
 from spark_sessions import sent_by_value
 from trust import long_or
 
@@ -61,6 +62,13 @@ def test_icebergs_rows_are_those_without_spark(spark, table):
     for view in ("files", "entries", "partitions"):
         frame = getattr(ls, view)(spark, opened, range_bytes=RANGE)
         assert actual(frame) == expected(getattr(opened, view)()), view
+
+
+def test_row_groups_of_parquet_manifests_are_shared(spark, tmp_path: Path):
+    table = regrouped(golden("append_manifest_v4"), tmp_path / "t", rows=1)
+    for view in ("files", "entries", "partitions"):
+        frame = getattr(ls, view)(spark, table, range_bytes=RANGE)
+        assert actual(frame) == expected(getattr(table, view)()), view
 
 
 MEBIBYTE = 1 << 20
@@ -118,7 +126,8 @@ def test_large_manifests_are_divided_and_a_range_is_one_request(tmp_path):
     storage = CountingStorage()
 
     def manifest(path: str, size: int, divisible: bool = True) -> Any:
-        return {"path": path, "size": size, "added": 1, "deleted": 0, "divisible": divisible}
+        counts = {"added": 1, "deleted": 0, "entries": 1}
+        return {"path": path, "size": size, **counts, "divisible": divisible, "counted": []}
 
     manifests = [
         manifest(str(large), size),

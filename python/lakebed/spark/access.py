@@ -123,7 +123,8 @@ def reached(
     if storage is not None and not (isinstance(storage, Adapter) and storage.of_uri):
         return None
     # The same for all tables of one bucket, or server, that are read with the same settings.
-    place = "/".join((probe.path.partition(":")[0], split(probe.path)[0])) if URI.match(probe.path) else ""
+    path = probe.manifest["path"]
+    place = "/".join((path.partition(":")[0], split(path)[0])) if URI.match(path) else ""
     settings = pickled(getattr(storage, "_filesystem", storage))
     known, key = _found.setdefault(spark, {}), (type(storage), place, hashlib.sha256(settings).digest())
     if key not in known:
@@ -146,7 +147,7 @@ def probe_of(storage: Storage | None, manifests: Sequence[Manifest], limits: Lim
     """What reads a range of the smallest of some manifests. Raises: TypeError as `pickled`."""
     first = min(manifests, key=lambda manifest: manifest["size"])
     path = absolute(first["path"]) if storage is None else first["path"]
-    return Probe(pickled(storage), path, first["size"], limits)
+    return Probe(pickled(storage), {**first, "path": path}, limits)
 
 
 @dataclass(frozen=True)
@@ -154,8 +155,7 @@ class Probe:
     """Reads a range of a manifest; made for `mapInArrow` over any rows, and for others that run in a task."""
 
     storage: bytes = field(repr=False)
-    path: str = field(repr=False)
-    length: int
+    manifest: Manifest = field(repr=False)
     limits: Limits
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -178,12 +178,13 @@ class Probe:
         try:
             # Here and not with the function: the library that it needs may be missing.
             storage = pickle.loads(self.storage)
-            _native.divisible(storage, [(self.path, self.length)], self.limits)
+            _native.divisible(storage, [self.manifest], self.limits)
         except Exception as error:  # noqa: BLE001 - whatever a storage raises is the answer
             missing = isinstance(error, FileNotFoundError)
             # What can be said to be damaged was read.
             was_read = isinstance(error, CorruptError | LimitError) and not missing
-            words = str(error).replace(self.path, _native.without_credentials(self.path))
+            path = self.manifest["path"]
+            words = str(error).replace(path, _native.without_credentials(path))
             problem = f"{type(error).__name__}: {without_secrets(words)}"
             return (None if was_read else _shown(problem)), missing
         return None, False

@@ -57,13 +57,16 @@ _ESCAPE = re.compile(r"\\(?=[{}\[\]*?\\])")
 
 
 class Piece(NamedTuple):
-    """A range [bytes] of a manifest with its header, or all of one without."""
+    """A range [bytes] of a manifest with its header, or all of one without; and the columns that it needs of
+    the entries in front of it.
+    """
 
     path: str
     length: int
     start: int
     end: int
     header: bytes | None = None
+    counted: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -128,19 +131,21 @@ class Reading:
     def pieces(self, manifests: Sequence[Manifest], step: int) -> list[Piece]:
         """Manifests, those of more than `step` bytes in ranges of that, as far as they can be divided.
 
-        Reads the headers of those that are divided, so that a task reads nothing but its range: two requests
-        for each, side by side.
+        Reads the headers of those that are divided, of Parquet their footers, so that a task reads nothing
+        but its range: two requests for each, of Parquet three, side by side.
         """
-        large = {one["path"]: one["size"] for one in manifests if one["divisible"] and one["size"] > step}
-        headers = _native.divisible(self.storage, [*large.items()], self.limits) if large else []
-        of_path = dict(zip(large, headers, strict=True))
+        large = [one for one in manifests if one["divisible"] and one["size"] > step]
+        headers = _native.divisible(self.storage, large, self.limits) if large else []
+        of_path = dict(zip((one["path"] for one in large), headers, strict=True))
         pieces: list[Piece] = []
         for manifest in manifests:
             path, length = manifest["path"], manifest["size"]
             header, whole = of_path.get(path), max(length, 1)
             own = whole if header is None else step
+            counted = () if header is None else tuple(manifest["counted"])
             pieces += [
-                Piece(path, length, start, min(start + own, length), header) for start in range(0, whole, own)
+                Piece(path, length, start, min(start + own, length), header, counted)
+                for start in range(0, whole, own)
             ]
         return pieces
 

@@ -52,6 +52,7 @@ mod orc;
 mod parquet;
 mod projection;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
@@ -62,6 +63,7 @@ use lakebed_avro::{Error, ErrorKind, Limits, Location, Result};
 pub use self::encryption::{FileKey, OVERHEAD};
 use self::orc::OrcFile;
 use self::parquet::ParquetFile;
+pub use self::parquet::{RowGroupPlace, row_groups};
 use self::projection::FieldSelection;
 
 /// The number of rows of a batch, except the last.
@@ -120,6 +122,7 @@ impl Format {
 pub struct File {
     reader: Option<Reader>,
     schema: SchemaRef,
+    first_row: u64,
 }
 
 enum Reader {
@@ -165,7 +168,22 @@ impl File {
                 (Reader::Parquet(Box::new(file)), schema)
             }
         };
-        Ok(File { reader: Some(reader), schema })
+        Ok(File { reader: Some(reader), schema, first_row: 0 })
+    }
+
+    /// The same Parquet file, of which the row groups are read whose first byte is in this range. An ORC file stays whole.
+    #[must_use]
+    pub fn of_range(mut self, range: &Range<u64>) -> File {
+        if let Some(Reader::Parquet(file)) = self.reader {
+            let (file, first_row) = file.of_range(range);
+            (self.reader, self.first_row) = (Some(Reader::Parquet(Box::new(file))), first_row);
+        }
+        self
+    }
+
+    /// The number of rows in front of the first one that is read.
+    pub fn first_row(&self) -> u64 {
+        self.first_row
     }
 
     /// The schema of the file, with all of its columns.

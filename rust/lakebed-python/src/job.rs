@@ -6,7 +6,7 @@ use arrow_buffer::Buffer;
 use lakebed::columnar::Decoding;
 use lakebed::distributed::{self, Process, SentJob};
 use lakebed::format::FORMATS;
-use lakebed::scan::{self, Batches, Content};
+use lakebed::scan::{self, Batches, Content, DivisibleManifest};
 use lakebed::storage::Storage;
 use lakebed::{Error, ErrorKind, Result};
 use pyo3::exceptions::PyStopIteration;
@@ -58,7 +58,9 @@ impl JobPlan {
             dict.set_item("size", one.size)?;
             dict.set_item("added", one.added)?;
             dict.set_item("deleted", one.deleted)?;
+            dict.set_item("entries", one.entries)?;
             dict.set_item("divisible", one.divisible)?;
+            dict.set_item("counted", one.counted)?;
             Ok(dict)
         };
         self.0.manifests.iter().map(manifest).collect()
@@ -207,11 +209,13 @@ pub struct Piece {
     length: u64,
     start: u64,
     end: u64,
-    /// Its header, where only the blocks from byte `start` to byte `end` are meant.
+    /// Its header, where only the blocks or row groups from byte `start` to byte `end` are meant.
     header: Option<Vec<u8>>,
+    /// The columns that it needs of the row groups before.
+    counted: Vec<String>,
 }
 
-/// The content of a piece of a manifest. `None` where no block belongs to its range.
+/// The content of a piece of a manifest. `None` where no block or row group belongs to its range.
 #[pyfunction]
 pub fn read_share(
     py: Python<'_>,
@@ -219,28 +223,48 @@ pub fn read_share(
     piece: Piece,
     limits: Limits,
 ) -> PyResult<Option<Share>> {
-    let Piece { path, length, start, end, header } = piece;
+    let Piece { path, length, start, end, header, counted } = piece;
     let storage = storage_of(py, storage, None)?;
     detached(py, || {
         let storage = storage.as_ref();
         let content = match header {
-            Some(header) => Content::of_range(storage, &path, length, start..end, Buffer::from_vec(header))
-                .map_err(|error| error.in_file(&path))?,
+            Some(header) => {
+                let (header, needs) = (Buffer::from_vec(header), (counted.as_slice(), &limits.0));
+                Content::of_range(storage, &path, length, start..end, header, needs)
+                    .map_err(|error| error.in_file(&path))?
+            }
             None => Some(Content::of_file(storage, &path, length, &limits.0)?),
         };
         Ok(content.map(|content| Share(Mutex::new(Some(content)))))
     })
 }
 
-/// The header of each manifest, given by path and recorded length, that may be read in ranges.
+/// The items of `lakebed.view.Manifest`.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Manifest {
+    path: String,
+    size: u64,
+    entries: Option<u64>,
+    counted: Vec<String>,
+}
+
+/// The header of each manifest that may be read in ranges.
 #[pyfunction]
 pub fn divisible(
     py: Python<'_>,
     storage: Option<Py<PyAny>>,
-    manifests: Vec<(String, u64)>,
+    manifests: Vec<Manifest>,
     limits: Limits,
 ) -> PyResult<Vec<Option<Vec<u8>>>> {
     let storage = storage_of(py, storage, None)?;
+    let of = |Manifest { path, size, entries, counted }| DivisibleManifest {
+        path,
+        length: size,
+        entries,
+        is_counted: !counted.is_empty(),
+    };
+    let manifests = manifests.into_iter().map(of).collect();
     let headers = detached(py, || scan::divisible(&storage, manifests, limits.0))?;
     Ok(headers.into_iter().map(|header| header.map(|header| header.to_vec())).collect())
 }

@@ -2,6 +2,7 @@
 //! encoder that the caller gives writes them.
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
@@ -13,6 +14,7 @@ use lakebed_columnar::{File, FileKey};
 
 use crate::error::Result;
 use crate::iceberg::Keys;
+use crate::scan::Part;
 
 /// How record files are decoded, and their limits.
 #[derive(Debug, Clone)]
@@ -23,6 +25,8 @@ pub struct Decoding {
     pub(crate) keys: Option<Keys>,
     /// What the pages of this file are decrypted by, of an encrypted Parquet file.
     pub(crate) file_key: Option<Arc<FileKey>>,
+    /// The range of this file whose row groups are read, of a Parquet file that several tasks read.
+    pub(crate) range: Option<Range<u64>>,
 }
 
 impl Decoding {
@@ -31,11 +35,16 @@ impl Decoding {
     pub fn with_keys(self, keys: Option<Keys>) -> Decoding {
         Decoding { keys, ..self }
     }
+
+    /// The same for what is there of a file.
+    pub(crate) fn of_part(&self, part: Option<&Part>) -> Decoding {
+        Decoding { range: part.and_then(Part::range).cloned(), ..self.clone() }
+    }
 }
 
 impl From<Limits> for Decoding {
     fn from(limits: Limits) -> Decoding {
-        Decoding { limits, keys: None, file_key: None }
+        Decoding { limits, keys: None, file_key: None, range: None }
     }
 }
 
@@ -98,7 +107,16 @@ impl ColumnarBatches {
     ) -> Option<Result<ColumnarBatches>> {
         let format = Format::of(bytes)?;
         let file = File::open(format, bytes.clone(), columns, decoding.limits, decoding.file_key.as_ref());
-        Some(file.map(ColumnarBatches).map_err(Into::into))
+        let of_range = |file: File| match &decoding.range {
+            Some(range) => file.of_range(range),
+            None => file,
+        };
+        Some(file.map(of_range).map(ColumnarBatches).map_err(Into::into))
+    }
+
+    /// The number of rows of the file in front of the first batch.
+    pub(crate) fn first_row(&self) -> u64 {
+        self.0.first_row()
     }
 
     /// The schema of the file, with all of its columns.

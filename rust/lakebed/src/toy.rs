@@ -199,7 +199,7 @@ impl Format for ToyTable {
     }
 
     fn rows(program: &Arc<ToyProgram>, manifest: OpenManifest<'_, Manifest>) -> Result<Batches> {
-        let lines = manifest.bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+        let lines = manifest.content.bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
         let entries: Result<Vec<Entry>> = lines.map(parse_within).collect();
         let mut entries = entries.map_err(|error| error.in_file(manifest.path))?;
         let all = amount(&entries);

@@ -3,6 +3,7 @@
 //! Source: Parquet specification, "File Format" and `parquet.thrift`.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_buffer::Buffer;
@@ -10,7 +11,6 @@ use lakebed_avro::{Error, ErrorKind, Limits, Location, Result};
 
 use super::decryption::Decryption;
 use super::thrift::{Compact, Kind};
-use crate::budget::Budget;
 use crate::codec::Codec;
 use crate::input::{Input, ends};
 use crate::{ENCRYPTED, FileKey};
@@ -88,14 +88,28 @@ pub(super) struct Chunk {
     pub(super) codec: Option<Codec>,
 }
 
+impl RowGroup {
+    /// The bytes of the pages of these columns, all in one range.
+    pub(super) fn bytes_of<'c>(chunks: impl Iterator<Item = &'c Chunk> + Clone) -> Range<u64> {
+        let start = chunks.clone().map(|chunk| chunk.start).min().unwrap_or(0);
+        start..chunks.map(|chunk| chunk.start.saturating_add(chunk.length)).max().unwrap_or(start)
+    }
+
+    /// Whether its first byte is in a range of the file.
+    pub(super) fn begins_in(&self, range: &Range<u64>) -> bool {
+        range.contains(&RowGroup::bytes_of(self.chunks.iter()).start)
+    }
+}
+
 impl Footer {
-    /// Reads the footer of a whole file; of an encrypted one also what its pages are decrypted by.
+    /// Reads the footer of a file, given from byte `from` on; of an encrypted one also what its pages are decrypted by.
     ///
     /// # Errors
     /// `Truncated`, `Length`, `Count`, `Codec`, `Unsupported`, `Limit`, `Encryption`; placed at the footer.
     pub(super) fn read(
         file: &Buffer,
-        budget: &Budget,
+        from: u64,
+        limits: &Limits,
         key: Option<&Arc<FileKey>>,
     ) -> Result<(Footer, Option<Decryption>)> {
         let bytes = file.as_slice();
@@ -106,13 +120,13 @@ impl Footer {
             return Err(Error::new(ErrorKind::Truncated, "the file does not end in its magic"));
         }
         let length = u64::from(u32::from_le_bytes(*length));
-        let limits = &budget.limits;
         if length > limits.max_header_bytes {
             return Err(Limits::exceeded("max_header_bytes", limits.max_header_bytes, length));
         }
         let at = usize::try_from(length).ok().and_then(|length| rest.len().checked_sub(length));
         let at = at.ok_or_else(|| wrong("the footer is longer than the file"))?;
-        let place = || Location { offset: Some(at as u64), ..Location::default() };
+        let begins = from.saturating_add(at as u64);
+        let place = || Location { offset: Some(begins), ..Location::default() };
         let footer = Input::new(file.slice_with_length(at, rest.len().saturating_sub(at)));
         let (plain, decryption) = if is_encrypted {
             let (plain, decryption) =
@@ -121,7 +135,7 @@ impl Footer {
         } else {
             (footer, None)
         };
-        let read = footer_of(plain, limits).and_then(|footer| footer.checked(at as u64));
+        let read = footer_of(plain, limits).and_then(|footer| footer.checked(begins));
         Ok((read.map_err(|error| error.at(place()))?, decryption))
     }
 

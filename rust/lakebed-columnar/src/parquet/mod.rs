@@ -14,6 +14,7 @@ mod schema;
 mod thrift;
 mod values;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::{RecordBatch, RecordBatchOptions};
@@ -40,7 +41,8 @@ pub(crate) struct ParquetFile {
     decryption: Option<Decryption>,
     columns: Vec<Column>,
     projected: SchemaRef,
-    groups: std::iter::Enumerate<std::vec::IntoIter<RowGroup>>,
+    /// The row groups that are left, with their numbers.
+    groups: std::vec::IntoIter<(u64, RowGroup)>,
     open: Option<OpenGroup>,
     inflater: Inflater,
     budget: Budget,
@@ -69,20 +71,10 @@ impl ParquetFile {
         key: Option<&Arc<FileKey>>,
     ) -> Result<ParquetFile> {
         let budget = Budget::new(limits);
-        let (footer, decryption) = Footer::read(&bytes, &budget, key)?;
-        let (columns, stored) = Column::all(&footer.elements, &budget.limits)?;
-        if footer.groups.iter().any(|group| group.chunks.len() != stored) {
-            return Err(Error::new(
-                ErrorKind::Count,
-                "a row group has another number of columns than the schema",
-            ));
-        }
+        let (footer, decryption) = Footer::read(&bytes, 0, &budget.limits, key)?;
+        let columns = columns_of(&footer, &budget.limits)?;
         let schema = Arc::new(Schema::new_with_metadata(fields(&columns), footer.metadata));
-        let of = |column: Column| {
-            let wanted = wanted.field(column.field.name())?;
-            column.wanted(wanted)
-        };
-        let columns: Vec<Column> = columns.into_iter().filter_map(of).collect();
+        let columns = selected(columns, wanted);
         let mut leaves = Vec::new();
         columns.iter().for_each(|column| column.leaves(&mut leaves));
         budget.table(footer.rows, leaves.len())?;
@@ -91,7 +83,7 @@ impl ParquetFile {
             return Err(Limits::exceeded("max_file_bytes", budget.limits.max_file_bytes, inflated));
         }
         let projected = Arc::new(Schema::new(fields(&columns)));
-        let groups = footer.groups.into_iter().enumerate();
+        let groups = (0..).zip(footer.groups).collect::<Vec<_>>().into_iter();
         Ok(ParquetFile {
             schema,
             bytes,
@@ -105,14 +97,25 @@ impl ParquetFile {
         })
     }
 
+    /// The same file, of which the row groups are read whose first byte is in a range; and the rows of the groups
+    /// before the first of them.
+    pub(crate) fn of_range(mut self, range: &Range<u64>) -> (ParquetFile, u64) {
+        let groups: Vec<_> = self.groups.collect();
+        let before = groups.iter().take_while(|(_, group)| !group.begins_in(range));
+        let rows = before.fold(0_u64, |rows, (_, group)| rows.saturating_add(group.rows));
+        let groups: Vec<_> = groups.into_iter().filter(|(_, group)| group.begins_in(range)).collect();
+        self.groups = groups.into_iter();
+        (self, rows)
+    }
+
     /// The next batch; `None` after the last.
     pub(crate) fn batch(&mut self) -> Result<Option<RecordBatch>> {
         while self.open.as_ref().is_none_or(|group| group.left == 0) {
             self.open = None;
             self.budget.release_to(0);
             let Some((number, group)) = self.groups.next() else { return Ok(None) };
-            let opened = self.group(number as u64, &group);
-            let place = Location { block: Some(number as u64), ..Location::default() };
+            let opened = self.group(number, &group);
+            let place = Location { block: Some(number), ..Location::default() };
             self.open = Some(opened.map_err(|error| error.at(place))?);
         }
         let Some(group) = &mut self.open else { return Ok(None) };
@@ -138,6 +141,65 @@ impl ParquetFile {
         let leaves = leaves.into_iter().filter_map(open).collect::<Result<Vec<_>>>()?;
         Ok(OpenGroup { number, left: group.rows, leaves })
     }
+}
+
+/// The place of a row group in its file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RowGroupPlace {
+    /// From its first byte up to its last. A range of the file has the group if it has the first byte.
+    pub bytes: Range<u64>,
+    /// The bytes of each of the columns that were asked for, in the order of the file's schema.
+    pub columns: Vec<Range<u64>>,
+    /// Its rows.
+    pub rows: u64,
+}
+
+/// The row groups of a Parquet file that is not encrypted, in file order, by its `end`: the bytes from `from` on, which
+/// have all of the footer. Of these `columns`, dotted paths, the places are given too, where the file has them.
+///
+/// # Errors
+/// Those of the footer, as [`File::open`](crate::File::open) has them.
+pub fn row_groups(
+    end: &Buffer,
+    from: u64,
+    columns: &[String],
+    limits: &Limits,
+) -> Result<Vec<RowGroupPlace>> {
+    let (footer, _) = Footer::read(end, from, limits, None)?;
+    let wanted = selected(columns_of(&footer, limits)?, &FieldSelection::of(columns));
+    let mut leaves = Vec::new();
+    wanted.iter().for_each(|column| column.leaves(&mut leaves));
+    let numbers = leaves.iter().filter_map(|column| match &column.shape {
+        Shape::Leaf(leaf) => Some(leaf.number),
+        _ => None,
+    });
+    let numbers: Vec<usize> = numbers.collect();
+    let place = |group: &RowGroup| {
+        let chunks = numbers.iter().filter_map(|number| group.chunks.get(*number));
+        let columns = chunks.map(|chunk| RowGroup::bytes_of(std::iter::once(chunk))).collect();
+        RowGroupPlace { bytes: RowGroup::bytes_of(group.chunks.iter()), columns, rows: group.rows }
+    };
+    Ok(footer.groups.iter().map(place).collect())
+}
+
+/// The columns of a footer, of which each row group has as many.
+fn columns_of(footer: &Footer, limits: &Limits) -> Result<Vec<Column>> {
+    let (columns, stored) = Column::all(&footer.elements, limits)?;
+    match footer.groups.iter().all(|group| group.chunks.len() == stored) {
+        true => Ok(columns),
+        false => {
+            Err(Error::new(ErrorKind::Count, "a row group has another number of columns than the schema"))
+        }
+    }
+}
+
+/// The columns of which something is wanted.
+fn selected(columns: Vec<Column>, wanted: &FieldSelection) -> Vec<Column> {
+    let of = |column: Column| {
+        let wanted = wanted.field(column.field.name())?;
+        column.wanted(wanted)
+    };
+    columns.into_iter().filter_map(of).collect()
 }
 
 impl OpenGroup {

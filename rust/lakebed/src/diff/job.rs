@@ -86,14 +86,14 @@ impl<F: Format> Job for DiffJob<F> {
             Ok((cancels.then_some(*change), Arc::new(program)))
         });
         let inputs = inputs.collect::<Result<Vec<_>>>()?;
-        ManifestMap::of_content(move |path, bytes, is_whole| {
+        ManifestMap::of_content(move |path, content| {
             let (recorded, of) = &manifests.at(path)?.1;
             let mut pieces: Vec<Pieces> = Vec::new();
             for (input, (change, program)) in
                 of.iter().filter_map(|input| Some((*input, inputs.get(*input)?)))
             {
-                let bytes = bytes.clone();
-                let rows = F::rows(program, OpenManifest { path, recorded, bytes, is_whole, threads: 1 })?;
+                let content = content.clone();
+                let rows = F::rows(program, OpenManifest { path, recorded, content, threads: 1 })?;
                 pieces.push(diff_pieces(rows, input, *change));
             }
             Ok(Box::new(pieces.into_iter().flatten()))

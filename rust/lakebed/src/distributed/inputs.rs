@@ -13,7 +13,7 @@ use crate::scan::Format;
 use crate::storage::{PlacingRules, Storage};
 
 /// A manifest that a job maps.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct PlannedManifest {
     /// Where it is read from. For a table that was moved this is not the path that rows show.
     pub path: String,
@@ -23,8 +23,13 @@ pub struct PlannedManifest {
     pub added: u64,
     /// Entries that delete a file of another manifest, as recorded.
     pub deleted: u64,
+    /// Its entries of all kinds, as recorded; `None` where that is not.
+    pub entries: Option<u64>,
     /// Whether tasks may read ranges of it.
     pub divisible: bool,
+    /// The columns that a range needs of all entries in front of it, by their dotted paths. Only Parquet has columns for
+    /// themselves: where there are any, ranges of Avro are not read.
+    pub counted: &'static [&'static str],
 }
 
 /// The manifests of a job, by the locations from which engines read them.

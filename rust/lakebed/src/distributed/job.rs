@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use arrow_buffer::Buffer;
 use arrow_schema::SchemaRef;
 
 use crate::columnar::Decoding;
 use crate::error::{Error, ErrorKind, Result};
-use crate::scan::Batches;
+use crate::scan::{Batches, Content};
 use crate::storage::Storage;
 use crate::table::{LakeTable, Newest};
 
@@ -61,9 +60,9 @@ pub enum Shuffle {
     ToOne,
 }
 
-/// Makes pieces of a manifest, given its path in any spelling that engines use, its bytes, and whether these are all
-/// of the manifest. Returns `Missing` for a manifest that is not the job's; other errors have the path.
-pub type MapContent = dyn Fn(&str, Buffer, bool) -> Result<Pieces> + Send;
+/// Makes pieces of a manifest, given its path in any spelling that engines use, and its bytes or those of a part.
+/// Returns `Missing` for a manifest that is not the job's; other errors have the path.
+pub type MapContent = dyn Fn(&str, Content) -> Result<Pieces> + Send;
 
 /// Makes pieces of manifests, given by their paths, which it reads itself.
 pub type MapPaths = dyn Fn(&[String]) -> Result<Pieces> + Send;
@@ -79,7 +78,7 @@ pub enum ManifestMap {
 impl ManifestMap {
     /// A map of the bytes of manifests.
     pub(crate) fn of_content(
-        map: impl Fn(&str, Buffer, bool) -> Result<Pieces> + Send + 'static,
+        map: impl Fn(&str, Content) -> Result<Pieces> + Send + 'static,
     ) -> Result<ManifestMap> {
         Ok(ManifestMap::Content(Box::new(map)))
     }

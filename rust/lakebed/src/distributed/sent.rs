@@ -192,13 +192,13 @@ impl SentJob {
             return Err(foreign("a job that reads manifests itself"));
         };
         let pieces = manifests.flat_map(move |manifest| {
-            let pieces = manifest.and_then(|(path, Content { bytes, part })| {
-                let is_whole = part.is_none();
+            let pieces = manifest.and_then(|(path, content)| {
+                let part = content.part.clone();
                 let placed = move |error| match &part {
                     Some(part) => part.in_whole_file(error),
                     None => error,
                 };
-                let pieces = map(&path, bytes, is_whole).map_err(&placed)?;
+                let pieces = map(&path, content).map_err(&placed)?;
                 Ok(Box::new(pieces.map(move |piece| piece.map_err(&placed))) as Pieces)
             });
             pieces.unwrap_or_else(|error| Box::new(std::iter::once(Err(error))))

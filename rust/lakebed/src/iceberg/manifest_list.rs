@@ -267,10 +267,17 @@ impl ManifestFile {
         [self.added, self.existing].iter().any(|recorded| recorded.files != Some(0))
     }
 
-    /// Whether parts of it can be read separately: not where row ids are counted from the first entry on, nor where it is
-    /// encrypted.
-    pub(crate) fn is_divisible(&self) -> bool {
-        self.length.is_some() && self.first_row_id.is_none() && self.key.is_none()
+    /// Whether parts of it can be read separately, in a table of that format version: not where it is encrypted. Where row
+    /// ids are counted from the first entry on, this takes columns, which Parquet alone has and version 4 brings.
+    pub(crate) fn is_divisible(&self, version: i32) -> bool {
+        self.length.is_some() && self.key.is_none() && (self.first_row_id.is_none() || version >= 4)
+    }
+
+    /// Its entries of all statuses; `None` where the list lacks a count.
+    pub(crate) fn entries(&self) -> Option<u64> {
+        [self.added, self.existing, self.deleted]
+            .iter()
+            .try_fold(0_u64, |sum, recorded| sum.checked_add(recorded.files?))
     }
 
     /// The record for a part of the manifest, without counts.

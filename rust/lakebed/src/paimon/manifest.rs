@@ -97,7 +97,8 @@ impl EntryReader {
             })
         };
         let reader = RecordReader::open(bytes, resolver, Some(&guard), decoding, threads)?;
-        Ok(EntryReader { reader, filter, tally, expected, notes: Notes::default(), rows: 0, ended: false })
+        let rows = reader.first_record();
+        Ok(EntryReader { reader, filter, tally, expected, notes: Notes::default(), rows, ended: false })
     }
 
     /// The same reader, which adds to `notes` what is unusual about the manifest but not an error.

@@ -102,8 +102,8 @@ impl<R: Reach> SentManifests<R> {
     pub(super) fn map(&self, partitioner: &Arc<Partitioner>, decoding: Decoding) -> Result<ManifestMap> {
         let program = R::sent_program(&self.types, partitioner, decoding)?;
         let all = self.manifests.clone();
-        ManifestMap::of_content(move |path, bytes, _| {
-            let records = R::records(&program, all.at(path)?.1, path.to_owned(), bytes, 1)?;
+        ManifestMap::of_content(move |path, content| {
+            let records = R::records(&program, all.at(path)?.1, path.to_owned(), content.whole()?, 1)?;
             Ok(Box::new(records.map(|rows| keyed(RecordSide::Named, rows?))))
         })
     }

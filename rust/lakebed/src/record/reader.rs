@@ -24,6 +24,7 @@ pub(crate) struct RecordReader {
     /// The schema of the decoded columns; for ORC and Parquet of all columns in the file.
     stored: SchemaRef,
     guarded: bool,
+    first_record: u64,
     metadata: FileMetadata,
 }
 
@@ -74,10 +75,17 @@ impl RecordReader {
         if let Some(batches) = ColumnarBatches::open(&bytes, &resolver.paths(), decoding) {
             let batches = batches?;
             let schema = Arc::clone(batches.schema());
-            let records = resolver.resolve_columns(&schema)?;
+            let (records, first_record) = (resolver.resolve_columns(&schema)?, batches.first_row());
             let (batches, metadata) =
                 (Batches::Columnar(batches), FileMetadata::Columnar(Arc::clone(&schema)));
-            return Ok(RecordReader { batches, records, stored: schema, guarded: false, metadata });
+            return Ok(RecordReader {
+                batches,
+                records,
+                stored: schema,
+                guarded: false,
+                first_record,
+                metadata,
+            });
         }
         let options = ReadOptions { limits: decoding.limits, threads, ..ReadOptions::default() };
         let (header, blocks) = Blocks::open(bytes.into(), options.limits)?;
@@ -88,7 +96,7 @@ impl RecordReader {
         let stored = Arc::clone(reader.schema());
         let batches = Batches::Avro(Box::new(reader));
         let metadata = FileMetadata::Avro(header);
-        Ok(RecordReader { batches, records: resolved.records, stored, guarded, metadata })
+        Ok(RecordReader { batches, records: resolved.records, stored, guarded, first_record: 0, metadata })
     }
 
     /// The value of a key of [`FileMetadata`].
@@ -100,6 +108,11 @@ impl RecordReader {
     /// read are in the batches.
     pub(crate) fn guarded(&self) -> bool {
         self.guarded
+    }
+
+    /// The number of records of the file in front of the first one that is read.
+    pub(crate) fn first_record(&self) -> u64 {
+        self.first_record
     }
 
     /// Converts a batch to the field table's columns and types, see [`Records::conform`].

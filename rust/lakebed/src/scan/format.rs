@@ -128,7 +128,7 @@ pub(crate) trait Format: LakeTable + Clone + 'static {
     fn planned(&self, manifest: &Self::Manifest) -> Result<PlannedManifest> {
         let path = self.core().storage().place(&self.path_of(manifest))?;
         let size = Self::size_of(manifest).unwrap_or(0);
-        Ok(PlannedManifest { path, size, added: 0, deleted: 0, divisible: false })
+        Ok(PlannedManifest { path, size, ..PlannedManifest::default() })
     }
 
     /// The manifests of the snapshot of `at` that may have files, by a filter in the types of this table.
@@ -450,10 +450,8 @@ pub(crate) struct OpenManifest<'m, M> {
     pub(crate) path: &'m str,
     /// What its list records of it.
     pub(crate) recorded: &'m M,
-    /// Its bytes, or its header and some blocks.
-    pub(crate) bytes: Buffer,
-    /// Whether all of its entries are there.
-    pub(crate) is_whole: bool,
+    /// Its bytes, or those of a part.
+    pub(crate) content: Content,
     /// Threads that may decode it.
     pub(crate) threads: usize,
 }
@@ -461,6 +459,6 @@ pub(crate) struct OpenManifest<'m, M> {
 impl<'m, M> OpenManifest<'m, M> {
     /// All of a manifest, decoded by one thread.
     pub(crate) fn whole(path: &'m str, recorded: &'m M, bytes: Buffer) -> OpenManifest<'m, M> {
-        OpenManifest { path, recorded, bytes, is_whole: true, threads: 1 }
+        OpenManifest { path, recorded, content: bytes.into(), threads: 1 }
     }
 }

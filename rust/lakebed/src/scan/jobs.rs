@@ -160,9 +160,9 @@ impl<F: Format> Job for RowsJob<F> {
 
     fn map(&self, process: &Process) -> Result<ManifestMap> {
         let (job, program) = (self.clone(), Arc::new(self.program(self.role, process.decoding.clone())?));
-        ManifestMap::of_content(move |path, bytes, is_whole| {
+        ManifestMap::of_content(move |path, content| {
             let recorded = job.manifest_at(path)?;
-            Ok(rows(F::rows(&program, OpenManifest { path, recorded, bytes, is_whole, threads: 1 })?))
+            Ok(rows(F::rows(&program, OpenManifest { path, recorded, content, threads: 1 })?))
         })
     }
 }

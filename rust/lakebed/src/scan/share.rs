@@ -3,6 +3,8 @@
 //! A block belongs to the range in which the marker in front of it begins; for the first block that is the
 //! header's marker. So every block belongs to exactly one range, wherever the ranges are cut. A damaged
 //! marker is found by the range before it, whose last block must end with one.
+//!
+//! A row group of Parquet belongs to the range that has its first byte. A damaged footer is found before there are ranges.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,7 +12,8 @@ use std::sync::Arc;
 use arrow_buffer::Buffer;
 use lakebed_avro::{Blocks, ErrorKind as AvroKind, Input, Limits};
 
-use crate::columnar::is_columnar;
+use super::row_groups;
+use crate::columnar::{Format, is_columnar};
 use crate::error::{Error, ErrorKind, Result, fitting};
 use crate::pipeline::read_each;
 use crate::storage::{Storage, read_recorded};
@@ -21,11 +24,41 @@ const WINDOW: u64 = 64 << 10;
 /// Bytes of a sync marker.
 const MARKER: u64 = 16;
 
-/// A task's share of a manifest: all of its bytes, or its header and some blocks, which together are a valid
-/// file.
+/// A task's share of a manifest: all of its bytes, or those of a part.
+#[derive(Clone)]
 pub struct Content {
     pub(crate) bytes: Buffer,
-    pub(crate) part: Option<PartBlocks>,
+    /// What is there; `None`: all.
+    pub(crate) part: Option<Part>,
+}
+
+/// A part of a manifest.
+#[derive(Debug, Clone)]
+pub(crate) enum Part {
+    /// The header of Avro and some blocks, which together are a valid file.
+    Blocks(PartBlocks),
+    /// The row groups of Parquet whose first byte is in this range, where they are in the file. So are the footer, and
+    /// of the groups in front of the range the columns that it needs; all else is zeros, which take no memory until
+    /// something is read there.
+    Groups(Range<u64>),
+}
+
+impl Part {
+    /// The range whose row groups are there.
+    pub(crate) fn range(&self) -> Option<&Range<u64>> {
+        match self {
+            Part::Blocks(_) => None,
+            Part::Groups(range) => Some(range),
+        }
+    }
+
+    /// The same error with its position in the whole file.
+    pub(crate) fn in_whole_file(&self, error: Error) -> Error {
+        match self {
+            Part::Blocks(blocks) => blocks.in_whole_file(error),
+            Part::Groups(_) => error,
+        }
+    }
 }
 
 impl From<Buffer> for Content {
@@ -44,7 +77,7 @@ pub(crate) struct PartBlocks {
 impl PartBlocks {
     /// The same error with its position in the whole file. The numbers of block and record are dropped, since
     /// it is not known how many are before the part.
-    pub(crate) fn in_whole_file(&self, error: Error) -> Error {
+    fn in_whole_file(&self, error: Error) -> Error {
         let further = |offset: u64| {
             // What is before the first run is the header.
             let run = self.runs.iter().rev().find(|(begin, _)| *begin <= offset);
@@ -66,19 +99,24 @@ impl Content {
         Err(Error::new(ErrorKind::Argument, "a part of a manifest, where all of it is expected"))
     }
 
-    /// The blocks of `range` in a manifest with `length` recorded bytes, whose header is that of
-    /// [`divisible`]; `None` where no block belongs to the range. One request, where no block is longer than
-    /// [`WINDOW`].
+    /// The blocks or row groups of `range` in a manifest with `length` recorded bytes, whose header is that of
+    /// [`divisible`]; `None` where none belongs to the range. One request, where no block is longer than
+    /// [`WINDOW`]. Of Parquet also the columns `counted` of the row groups in front of the range, in one more request for
+    /// each column and group, or fewer where they are close together.
     ///
     /// # Errors
-    /// Those of the storage; `Truncated` for a file that is shorter than it was.
+    /// Those of the storage; `Truncated` for a file that is shorter than it was; `Limit`.
     pub fn of_range(
         storage: &dyn Storage,
         path: &str,
         length: u64,
         range: Range<u64>,
         header: Buffer,
+        (counted, limits): (&[String], &Limits),
     ) -> Result<Option<Content>> {
+        if is_columnar(&header) {
+            return row_groups::of_range((storage, path), length, range, &header, (counted, limits));
+        }
         let (parsed, _) = Blocks::open(Input::from(header.clone()), Limits::DEFAULT)?;
         // The marker in front of the first block is the one that ends the header.
         let first = parsed.length.saturating_sub(MARKER);
@@ -97,7 +135,7 @@ impl Content {
         let ends = window.marker(&parsed.sync, range.end)?.map_or(length, behind);
         let bytes = Buffer::from_vec([header.as_slice(), window.between(behind(begins), ends)].concat());
         let part = PartBlocks { runs: [(parsed.length, behind(begins))].into() };
-        Ok(Some(Content { bytes, part: Some(part) }))
+        Ok(Some(Content { bytes, part: Some(Part::Blocks(part)) }))
     }
 
     /// The blocks at these places of a manifest with this header. One request for each.
@@ -122,7 +160,10 @@ impl Content {
             runs.push((bytes.len() as u64, start));
             bytes.extend_from_slice(&run);
         }
-        Ok(Content { bytes: Buffer::from_vec(bytes), part: Some(PartBlocks { runs: runs.into() }) })
+        Ok(Content {
+            bytes: Buffer::from_vec(bytes),
+            part: Some(Part::Blocks(PartBlocks { runs: runs.into() })),
+        })
     }
 
     /// All of a manifest with `length` recorded bytes.
@@ -134,23 +175,41 @@ impl Content {
     }
 }
 
-/// The headers of the manifests that can be read in ranges; each manifest is given with its recorded length.
-/// `None` for one that a single task has to read: one in ORC or Parquet, and a file whose length is not the
-/// recorded one, since a file that was cut at the end of a block looks complete. Two requests for each, in
+/// A manifest that may be read in ranges, as its list records it.
+#[derive(Debug, Clone, Default)]
+pub struct DivisibleManifest {
+    /// Its location.
+    pub path: String,
+    /// Its length \[bytes\].
+    pub length: u64,
+    /// Its entries; `None` where that is not recorded.
+    pub entries: Option<u64>,
+    /// Whether a range needs columns of the entries in front of it.
+    pub is_counted: bool,
+}
+
+/// The headers of the manifests that can be read in ranges: of Parquet, magic and footer.
+/// `None` for one that a single task has to read: one in ORC, Parquet of one row group, Avro of which a range needs
+/// what is in front of it, and a file whose length is not the
+/// recorded one, since a file that was cut at the end of a block looks complete. Parquet with fewer rows than the list has
+/// entries is read whole too, which is where they are compared. Two requests for each, of Parquet three, in
 /// parallel.
 ///
 /// # Errors
 /// Those of the storage, and the Avro layer's of a header.
 pub fn divisible(
     storage: &Arc<dyn Storage>,
-    manifests: Vec<(String, u64)>,
+    manifests: Vec<DivisibleManifest>,
     limits: Limits,
 ) -> Result<Vec<Option<Buffer>>> {
-    read_each(storage, manifests, 1, move |storage, (path, length)| {
-        let Some(last) = length.checked_sub(1) else { return Ok(None) };
-        match storage.read_range(path, last, 2)?.len() {
-            1 => read_header(storage, path, &limits),
-            _ => Ok(None),
+    read_each(storage, manifests, 1, move |storage, manifest| {
+        let Some(from) = manifest.length.checked_sub(row_groups::TRAILER) else { return Ok(None) };
+        let end = storage.read_range(&manifest.path, from, row_groups::TRAILER.saturating_add(1))?;
+        let Ok(end) = end.as_slice().try_into() else { return Ok(None) };
+        match read_header(storage, &manifest.path, &limits)? {
+            Header::Avro(header) => Ok((!manifest.is_counted).then_some(header)),
+            Header::Columnar(Format::Parquet) => row_groups::header(storage, manifest, end, &limits),
+            Header::Columnar(Format::Orc) => Ok(None),
         }
     })
 }
@@ -165,24 +224,35 @@ pub(crate) fn headers(
     manifests: Vec<String>,
     limits: Limits,
 ) -> Result<Vec<Option<Buffer>>> {
-    read_each(storage, manifests, 1, move |storage, path| read_header(storage, path, &limits))
+    read_each(storage, manifests, 1, move |storage, path| match read_header(storage, path, &limits)? {
+        Header::Avro(header) => Ok(Some(header)),
+        Header::Columnar(_) => Ok(None),
+    })
 }
 
-/// The bytes of a file's header; `None` for a file that is not Avro.
+/// What is in front of the entries of a file.
+enum Header {
+    /// The bytes of Avro's header.
+    Avro(Buffer),
+    /// Nothing but a magic.
+    Columnar(Format),
+}
+
+/// The header of a file.
 ///
 /// # Errors
 /// Those of the storage, and the Avro layer's of a header.
-fn read_header(storage: &dyn Storage, path: &str, limits: &Limits) -> Result<Option<Buffer>> {
+fn read_header(storage: &dyn Storage, path: &str, limits: &Limits) -> Result<Header> {
     let mut window = WINDOW;
     loop {
         let bytes = storage.read_range(path, 0, window)?;
-        if is_columnar(&bytes) {
-            return Ok(None);
+        if let Some(format) = Format::of(&bytes) {
+            return Ok(Header::Columnar(format));
         }
         match Blocks::open(Input::from(bytes.clone()), *limits) {
             Ok((header, _)) => {
                 let length = usize::try_from(header.length).unwrap_or(usize::MAX).min(bytes.len());
-                return Ok(Some(bytes.slice_with_length(0, length)));
+                return Ok(Header::Avro(bytes.slice_with_length(0, length)));
             }
             // The file is longer than what was read.
             Err(error) if error.kind() == AvroKind::Truncated && bytes.len() as u64 >= window => {
@@ -302,9 +372,23 @@ mod tests {
             .collect()
     }
 
+    fn manifest(length: u64) -> DivisibleManifest {
+        DivisibleManifest { path: "m".to_owned(), length, ..DivisibleManifest::default() }
+    }
+
+    fn of_range(
+        file: &Memory,
+        path: &str,
+        length: u64,
+        range: Range<u64>,
+        header: Buffer,
+    ) -> Result<Option<Content>> {
+        Content::of_range(file, path, length, range, header, (&[], &Limits::DEFAULT))
+    }
+
     fn divided(file: &Arc<Memory>, length: u64) -> Option<Buffer> {
         let storage: Arc<dyn Storage> = Arc::<Memory>::clone(file);
-        divisible(&storage, vec![("m".to_owned(), length)], Limits::DEFAULT).unwrap().remove(0)
+        divisible(&storage, vec![manifest(length)], Limits::DEFAULT).unwrap().remove(0)
     }
 
     #[test]
@@ -316,7 +400,7 @@ mod tests {
             let share = |start: u64| {
                 let range = start..(start + step).min(length);
                 *file.requests.lock().unwrap() = 0;
-                let content = Content::of_range(file.as_ref(), "m", length, range, header.clone()).unwrap();
+                let content = of_range(&file, "m", length, range, header.clone()).unwrap();
                 assert!(*file.requests.lock().unwrap() <= 1);
                 content
             };
@@ -334,7 +418,7 @@ mod tests {
         let markers: Vec<u64> = (0..file.bytes.len()).filter(is_marker).map(|marker| marker as u64).collect();
         assert!(markers.len() > 10);
         for cut in markers.iter().flat_map(|marker| marker - 1..=marker + MARKER) {
-            let share = |range| Content::of_range(file.as_ref(), "m", length, range, header.clone()).unwrap();
+            let share = |range| of_range(&file, "m", length, range, header.clone()).unwrap();
             let ranges = [0..cut, cut..length].into_iter();
             let rows: Vec<i64> = ranges.filter_map(share).flat_map(ids).collect();
             assert_eq!(rows, (0..3000).map(|row| row * row).collect::<Vec<_>>(), "{cut}");
@@ -359,7 +443,7 @@ mod tests {
             .step_by(100_000)
             .filter_map(|start| {
                 let range = start..(start + 100_000).min(length);
-                Content::of_range(file.as_ref(), "m", length, range, header.clone()).unwrap()
+                of_range(&file, "m", length, range, header.clone()).unwrap()
             })
             .flat_map(ids)
             .collect();
@@ -385,7 +469,7 @@ mod tests {
             Blocks::open(Buffer::from_vec(whole.bytes.clone()).into(), Limits::DEFAULT).unwrap();
         let cut = usize::try_from(blocks.last().unwrap().unwrap().offset).unwrap();
         let file = Memory { bytes: whole.bytes[..cut].to_vec(), ..Memory::default() };
-        let read = Content::of_range(&file, "m", length, length / 2..length, header);
+        let read = of_range(&file, "m", length, length / 2..length, header);
         assert_eq!(read.err().unwrap().kind(), ErrorKind::Avro(AvroKind::Truncated));
     }
 
@@ -399,7 +483,7 @@ mod tests {
         let broken = blocks.last().unwrap().unwrap().offset;
         bytes[usize::try_from(broken).unwrap() + 20] ^= 0x55;
         let file = Memory { bytes, ..Memory::default() };
-        let content = Content::of_range(&file, "m", length, broken - 40..length, header).unwrap().unwrap();
+        let content = of_range(&file, "m", length, broken - 40..length, header).unwrap().unwrap();
         let part = content.part.unwrap();
         let error =
             Reader::open(content.bytes.into(), ReadOptions::default()).unwrap().find_map(|batch| batch.err());

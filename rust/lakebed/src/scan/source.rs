@@ -45,14 +45,13 @@ impl<F: Format> EntrySource<F> {
     pub(crate) fn opened(
         &self,
         manifest: &F::Manifest,
-        Content { bytes, part }: Content,
+        content: Content,
         threads: usize,
         rows: impl FnOnce(&Arc<F::Program>, OpenManifest<'_, F::Manifest>) -> Result<Batches>,
     ) -> Result<Batches> {
         let path = self.table.path_of(manifest);
-        let is_whole = part.is_none();
-        let rows =
-            rows(&self.program, OpenManifest { path: &path, recorded: manifest, bytes, is_whole, threads });
+        let part = content.part.clone();
+        let rows = rows(&self.program, OpenManifest { path: &path, recorded: manifest, content, threads });
         let Some(part) = part else { return rows };
         let rows = rows.map_err(|error| part.in_whole_file(error))?;
         Ok(Box::new(rows.map(move |rows| rows.map_err(|error| part.in_whole_file(error)))))

@@ -97,7 +97,7 @@ pub(super) fn planned<V: VerifiedFormat>(
     for named in manifests {
         let (path, size) = entries.place_of(&named.manifest);
         let size = size.unwrap_or(0);
-        planned.push(PlannedManifest { path: path.clone(), size, added: 0, deleted: 0, divisible: false });
+        planned.push(PlannedManifest { path: path.clone(), size, ..PlannedManifest::default() });
         stored.push((path, Arc::new(named)));
     }
     let job = VerifyJob::<V::StoredEntries> {

@@ -33,6 +33,12 @@ impl Inheritance {
         Inheritance { manifest, spec_id, needs_numbers, next_row_id }
     }
 
+    /// Whether files get the row ids that follow those of the files before them.
+    pub(super) fn counts_row_ids(&self) -> bool {
+        self.next_row_id.is_some()
+            && self.manifest.as_ref().is_some_and(|manifest| manifest.content != DELETES)
+    }
+
     /// A column of `batch` in the table's form; the batch must have all entries of the manifest.
     pub(super) fn column(&mut self, batch: &RecordBatch, name: &str) -> Result<ArrayRef> {
         let stored = find(batch, name)?;

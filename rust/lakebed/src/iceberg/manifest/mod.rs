@@ -43,6 +43,9 @@ use crate::record::{RecordReader, RecordResolver, batches_until_error, column};
 /// The columns with paths.
 const PATHS: [&str; 2] = ["file_path", "referenced_data_file"];
 
+/// The columns on disk by which row ids are counted.
+pub(crate) const ROW_ID_COLUMNS: [&str; 3] = ["status", "data_file.record_count", "data_file.first_row_id"];
+
 /// What is known of a manifest before it is opened.
 #[derive(Debug, Clone, Default)]
 pub struct ManifestContext {
@@ -205,7 +208,8 @@ impl EntryReader {
         {
             file.note(&format!("manifest has {found} bytes, its list records {recorded}"));
         }
-        Ok(EntryReader {
+        let records = reader.first_record();
+        let mut opened = EntryReader {
             file,
             reader,
             counter: Counter::of(&tally),
@@ -217,9 +221,33 @@ impl EntryReader {
             location,
             inheritance,
             rows: [0; 3],
-            records: 0,
+            records,
             ended: false,
-        })
+        };
+        opened.count_before()?;
+        Ok(opened)
+    }
+
+    /// Counts row ids over the entries in front of a range: there the file has the columns for that.
+    fn count_before(&mut self) -> Result<()> {
+        let File { bytes, columns, decoding, .. } = &self.file;
+        let is_wanted = columns.wanted().iter().any(|spec| spec.column == "first_row_id");
+        let Some(range) = decoding.range.as_ref().filter(|_| is_wanted && self.inheritance.counts_row_ids())
+        else {
+            return Ok(());
+        };
+        let names = ["status", "record_count", "first_row_id"].map(str::to_owned);
+        let (columns, before) = (EntryColumns::new(Some(&names))?, Some(0..range.start));
+        let decoding = Decoding { range: before, ..decoding.clone() };
+        let mut reader = RecordReader::open(bytes.clone(), columns.resolver(), None, &decoding, 1)?;
+        let mut first = 0_u64;
+        while let Some(stored) = reader.next().transpose()? {
+            let entries = reader.conform(&stored, Some(first))?;
+            let ids = self.inheritance.column(&entries, "first_row_id");
+            ids.map_err(|error| error.behind_records(Some(first)))?;
+            first = first.saturating_add(stored.num_rows() as u64);
+        }
+        Ok(())
     }
 
     /// The schema of every batch.

@@ -18,7 +18,7 @@ use crate::error::Result;
 use crate::history::{Commit, SnapshotLists, with_change};
 use crate::iceberg::deletes::MarkedDeletes;
 use crate::iceberg::groups::PartitionGroups;
-use crate::iceberg::manifest::ADDED;
+use crate::iceberg::manifest::{ADDED, ROW_ID_COLUMNS};
 use crate::iceberg::manifest_list::{DATA, ManifestFile};
 use crate::iceberg::metadata::Snapshot;
 use crate::iceberg::reach::TableReach;
@@ -91,7 +91,9 @@ impl Format for Table {
             size: manifest.length.unwrap_or(0),
             added: entries.iter().sum(),
             deleted: 0,
-            divisible: manifest.is_divisible(),
+            entries: manifest.entries(),
+            divisible: manifest.is_divisible(self.metadata().format_version),
+            counted: if manifest.first_row_id.is_some() { &ROW_ID_COLUMNS } else { &[] },
         })
     }
 

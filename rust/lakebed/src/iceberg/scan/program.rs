@@ -24,7 +24,7 @@ use crate::iceberg::view::{EntryView, POSITIONS, Role};
 use crate::notes::Notes;
 use crate::predicate::BoundPredicate;
 use crate::record::column;
-use crate::scan::{Batches, Funnel, OpenManifest, ScanOptions, Stage, threads};
+use crate::scan::{Batches, Content, Funnel, OpenManifest, ScanOptions, Stage, threads};
 use crate::view::with_columns;
 
 /// How entries are decoded to rows. Shared by a scan, its threads, and tasks in other processes.
@@ -164,12 +164,13 @@ impl EntryProgram {
     /// The same, with separate notes.
     pub(super) fn entries_noting(
         self: &Arc<EntryProgram>,
-        OpenManifest { recorded, bytes, is_whole, threads, .. }: OpenManifest<'_, ManifestFile>,
+        OpenManifest { recorded, content, threads, .. }: OpenManifest<'_, ManifestFile>,
         notes: &Notes,
     ) -> Result<Batches> {
         let path = recorded.path.clone();
         let open = || {
-            let recorded = if is_whole { recorded.clone() } else { recorded.clone().uncounted() };
+            let Content { bytes, part } = content;
+            let recorded = if part.is_none() { recorded.clone() } else { recorded.clone().uncounted() };
             let layout = self.layout_of(&bytes, &recorded)?;
             let projection = match (&self.pruner, &layout) {
                 (Some(pruner), Some(layout)) => Some(pruner.of_spec(&layout.spec)?),
@@ -186,8 +187,8 @@ impl EntryProgram {
             };
             // Entries that are left out must be decoded to be counted.
             let statuses = if self.funnel.is_counting() { Statuses::ALL } else { self.role.statuses() };
-            let entries =
-                EntryReader::open(bytes.clone(), &self.entries, known, statuses, &self.decoding, threads)?;
+            let decoding = self.decoding.of_part(part.as_ref());
+            let entries = EntryReader::open(bytes, &self.entries, known, statuses, &decoding, threads)?;
             Ok((entries, projection))
         };
         let (entries, projection) = open().map_err(|error: Error| error.in_file(&path))?;

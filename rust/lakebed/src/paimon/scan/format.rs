@@ -99,7 +99,8 @@ impl Format for Table {
     fn planned(&self, manifest: &ManifestFile) -> Result<PlannedManifest> {
         let path = self.storage().place(&self.path_of(manifest))?;
         let (size, added, deleted) = (manifest.file_size, manifest.added, manifest.deleted);
-        Ok(PlannedManifest { path, size, added, deleted, divisible: true })
+        let entries = added.checked_add(deleted);
+        Ok(PlannedManifest { path, size, added, deleted, entries, divisible: true, counted: &[] })
     }
 
     fn manifests_at(&self, at: &Table, filter: Option<&str>) -> Result<OneSide<ManifestFile>> {
@@ -192,9 +193,9 @@ impl Format for Table {
 
     fn rows(
         program: &Arc<EntryProgram>,
-        OpenManifest { path, recorded, bytes, is_whole, threads }: OpenManifest<'_, ManifestFile>,
+        OpenManifest { path, recorded, content, threads }: OpenManifest<'_, ManifestFile>,
     ) -> Result<Batches> {
-        let entries = program.open(bytes, is_whole.then_some(recorded), threads);
+        let entries = program.open(content, recorded, threads);
         let entries = entries.map_err(|error| error.in_file(path))?;
         let (program, path, name) = (Arc::clone(program), path.to_owned(), recorded.file_name.clone());
         Ok(Box::new(entries.map(move |entries| {
@@ -275,10 +276,10 @@ impl Format for Table {
 
     fn changes(
         program: &Arc<EntryProgram>,
-        OpenManifest { path, recorded, bytes, is_whole, threads }: OpenManifest<'_, ManifestFile>,
+        OpenManifest { path, recorded, content, threads }: OpenManifest<'_, ManifestFile>,
         _commit: &Commit,
     ) -> Result<Batches> {
-        let entries = program.open(bytes, is_whole.then_some(recorded), threads);
+        let entries = program.open(content, recorded, threads);
         let entries = entries.map_err(|error| error.in_file(path))?;
         let (program, path) = (Arc::clone(program), path.to_owned());
         let rows = move |entries: &arrow_array::RecordBatch| {

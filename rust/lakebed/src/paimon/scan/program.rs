@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow_array::{Array, BinaryArray, BooleanArray, Int8Array, RecordBatch};
-use arrow_buffer::{BooleanBuffer, Buffer};
+use arrow_buffer::BooleanBuffer;
 
 use super::planned::{Attach, residuals};
 use super::stages::{AMOUNT, BATCH_READ, BUCKET, CountedEntries, INDEX, KEYS, MERGED, PARTITION, VALUES};
@@ -175,10 +175,12 @@ impl EntryProgram {
     /// Opens one manifest for the rows of this program.
     pub(super) fn open(
         &self,
-        bytes: Buffer,
-        manifest: Option<&ManifestFile>,
+        Content { bytes, part }: Content,
+        manifest: &ManifestFile,
         threads: usize,
     ) -> Result<EntryReader> {
+        let (expected, decoding) =
+            (part.is_none().then(|| manifest.clone()), self.decoding.of_part(part.as_ref()));
         let kind = self.kind();
         let pruner = self.pruner.clone().filter(|pruner| pruner.can_prune_buckets());
         let filter = match self.funnel.is_counting() {
@@ -186,8 +188,7 @@ impl EntryProgram {
             true => EntryFilter::default(),
             false => EntryFilter { kind, pruner },
         };
-        let reader =
-            EntryReader::open(bytes, &self.entries, filter, manifest.cloned(), &self.decoding, threads)?;
+        let reader = EntryReader::open(bytes, &self.entries, filter, expected, &decoding, threads)?;
         Ok(reader.noting(&self.notes))
     }
 

@@ -174,7 +174,7 @@ impl WholeEntries for PaimonEntries {
     ) -> Result<EntryBatches> {
         let (path, _) = self.place_of(manifest);
         let placed = |error: Error| error.in_file(&path);
-        let entries = self.program.open(bytes, Some(manifest), 1).map_err(placed)?.noting(notes);
+        let entries = self.program.open(bytes.into(), manifest, 1).map_err(placed)?.noting(notes);
         let rows: Vec<_> = entries.map(|entries| self.checked(&entries?, linked).map_err(placed)).collect();
         Ok(Box::new(rows.into_iter()))
     }

@@ -186,10 +186,10 @@ impl Job for PlanJob {
             delete_program(types.clone(), self.options.table_filter.as_deref(), process.decoding.clone())?;
         let deletes = Arc::new(deletes);
         let (files, residuals) = self.file_program(types, process.decoding.clone())?;
-        ManifestMap::of_content(move |path, bytes, _| {
+        ManifestMap::of_content(move |path, content| {
             let (number, manifest) = plan.manifests.at(path)?;
             let (path, partitioner) = (manifest.path.clone(), partitioner.clone());
-            let open = OpenManifest::whole(&path, manifest, bytes);
+            let open = OpenManifest::whole(&path, manifest, content.whole()?);
             let (side, entries) = match manifest.content {
                 DATA => (PlanSide::Data, residuals.beside(files.entries(open)?, manifest)?),
                 _ => {

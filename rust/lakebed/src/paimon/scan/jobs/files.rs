@@ -112,11 +112,10 @@ impl Job for FilesJob {
         let FilesJob { files, is_shuffled } = self.clone();
         let program = Arc::new(files.program(files.role, process.decoding.clone())?);
         let deletions = files.program(Role::Deleted, process.decoding.clone())?;
-        ManifestMap::of_content(move |path, bytes, whole| {
+        ManifestMap::of_content(move |path, content| {
             let (manifest, by_bucket) = (files.manifest_at(path)?, program.gathers());
             let open = |program: &EntryProgram, entries: u64| {
-                let expected = whole.then_some(manifest);
-                let entries = (entries > 0).then(|| program.open(bytes.clone(), expected, 1)).transpose();
+                let entries = (entries > 0).then(|| program.open(content.clone(), manifest, 1)).transpose();
                 entries.map_err(|error| error.in_file(path))
             };
             let added = open(&program, manifest.added)?.into_iter().flatten();
