@@ -185,7 +185,7 @@ def test_paimon_orphans_are_looked_for_where_the_engine_looks(paimon: Path, buck
     time.sleep(0.01)
     found = table.orphans(NOW)
     assert paths(found) == sorted(before + expected)
-    assert found.schema.names == ["file_path", "file_size_in_bytes", "modified_at"]
+    assert found.schema.names[:3] == ["file_path", "file_size_in_bytes", "modified_at"]
     assert {row["file_size_in_bytes"] for row in rows(found) if row["file_path"] in expected} == {6}
     for row in rows(found):
         modified = Path(row["file_path"]).stat().st_mtime
@@ -370,13 +370,21 @@ def test_an_expiry_frees_what_nothing_else_reaches(table: GoldenTable):
     all_of_it = rows(opened.reachable())
     found = rows(opened.expire_plan(NOW, 1))
     going = {row["first_reached_by"] for row in found if row["kind"] in ("snapshot", "changelog")}
-    assert all(row in all_of_it for row in found)
+    plain = [{name: row[name] for name in all_of_it[0]} for row in found]
+    assert all(row in all_of_it for row in plain)
     expected = [row for row in all_of_it if {row["first_reached_by"], row["last_reached_by"]} <= going]
     # What the first and the last that go reach may be reached in between by what stays.
     assert {row["file_path"] for row in found} <= {row["file_path"] for row in expected}
     early = rows(opened.expire_plan(datetime(2000, 1, 1, tzinfo=timezone.utc)))
     # Changelogs that are kept longer go by the table's own rule, some day.
     assert early == [] or "changelog.time-retained" in opened.properties
+
+
+def timeless(scan: ViewScan) -> pa.Table:
+    """The rows without what differs from one plan to the next."""
+    return scan.to_arrow().drop_columns(
+        [name for name in ("planned_at", "plan") if name in scan.schema.names]
+    )
 
 
 @pytest.mark.parametrize("source", [SAMPLE_TABLE, SAMPLE_ICEBERG_TABLE])
@@ -389,16 +397,16 @@ def test_rows_are_selected_limited_and_explained(source: Path, tmp_path: Path):
         lambda **more: table.expire_plan(NOW, 1, **more),
     ]
     for view in views:
-        whole = view().to_arrow()
+        whole = timeless(view())
         assert view(columns=["file_path"]).to_arrow() == whole.select(["file_path"])
-        assert view(limit=1).to_arrow() == whole.slice(0, 1)
-        assert view(filter="file_path IS NULL").to_arrow() == whole.filter(whole["file_path"].is_null())
-        assert view(threads=1).to_arrow().sort_by("file_path") == whole.sort_by("file_path")
+        assert timeless(view(limit=1)) == whole.slice(0, 1)
+        assert timeless(view(filter="file_path IS NULL")) == whole.filter(whole["file_path"].is_null())
+        assert timeless(view(threads=1)).sort_by("file_path") == whole.sort_by("file_path")
         steps = view().explain().steps
         assert steps[-1].kept == whole.num_rows
         with pytest.raises(SchemaError):
             view(columns=["x"])
-        assert view().to_arrow_batch_reader().schema == whole.schema
+        assert view().to_arrow_batch_reader().schema.names == view().schema.names
 
 
 @pytest.mark.parametrize("source", [SAMPLE_TABLE, SAMPLE_ICEBERG_TABLE])
@@ -407,18 +415,18 @@ def test_a_filter_on_kinds_spares_what_cannot_match(source: Path, tmp_path: Path
     table = lakebed.open_table(folder, storage=storage, relocate=moved(folder))
     views: list[Callable[..., ViewScan]] = [table.reachable, lambda **more: table.expire_plan(NOW, 1, **more)]
     for view in views:
-        whole = view().to_arrow()
+        whole = timeless(view())
         kinds = [*whole["kind"].unique().to_pylist(), "extra", "no kind"]
         for kind in kinds:
             storage.forget()
-            found = view(filter=f"kind = '{kind}'").to_arrow()
+            found = timeless(view(filter=f"kind = '{kind}'"))
             assert found == whole.filter(pc.equal(whole["kind"], kind)), kind
             of_entries = ("data", "extra") if table.format == "paimon" else CONTENT
             read = [name for name in storage.manifests() if not name.startswith("index-")]
             assert bool(read) == (kind in of_entries and kind in {*kinds[:-2], "extra"}), kind
         lists = [path for path, _, _ in storage.reads if "manifest-list" in path or "snap-" in path]
         assert lists == [], "of no kind"
-        either = view(filter="kind = 'manifest' OR file_size_in_bytes >= 0").to_arrow()
+        either = timeless(view(filter="kind = 'manifest' OR file_size_in_bytes >= 0"))
         is_either = pc.or_kleene(
             pc.equal(whole["kind"], "manifest"), pc.greater_equal(whole["file_size_in_bytes"], 0)
         )

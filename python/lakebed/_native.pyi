@@ -158,6 +158,7 @@ class View:
     @staticmethod
     def orphans(
         before_ms: int | None,
+        now_ms: int,
         listing: Callable[[], object] | None,
         newest: Callable[[], Table] | None,
         equal_schemes: Sequence[tuple[str, str]],
@@ -229,7 +230,7 @@ class IcebergAction:
     def cherry_pick(of: tuple[Place | None, int | None]) -> IcebergAction: ...
     @staticmethod
     def expire_snapshots(
-        older_than_ms: int | None, retain_last: int | None, now_ms: int
+        older_than_ms: int | None, retain_last: int | None, now_ms: int, reviewed: object | None
     ) -> IcebergAction: ...
     @staticmethod
     def update_properties(set: Sequence[tuple[str, str]], remove: Sequence[str]) -> IcebergAction: ...  # noqa: A002
@@ -302,7 +303,9 @@ class PaimonChange:
     @staticmethod
     def rollback_to(target: int | str) -> PaimonChange: ...
     @staticmethod
-    def expire_snapshots(older_than_ms: int | None, retain_last: int | None, now_ms: int) -> PaimonChange: ...
+    def expire_snapshots(
+        older_than_ms: int | None, retain_last: int | None, now_ms: int, reviewed: object | None
+    ) -> PaimonChange: ...
 
 @final
 class PaimonFileKind:
@@ -343,6 +346,7 @@ class Table:
     def snapshot_id(self) -> int | None: ...
     @property
     def properties(self) -> dict[str, str]: ...
+    def identity(self) -> str | None: ...
     @property
     def branch(self) -> str: ...
     @property

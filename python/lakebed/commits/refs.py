@@ -295,5 +295,5 @@ def expire_snapshots(
     old = None if older_than is None else age("older_than", older_than)
     least = positive("retain_last", retain_last, most=MOST_RETAINED)
     rules = (old, least, milliseconds(datetime.now(timezone.utc)))
-    of_iceberg, of_paimon = IcebergAction.expire_snapshots(*rules), PaimonChange.expire_snapshots(*rules)
+    of_iceberg, of_paimon = IcebergAction.expire_snapshots(*rules, None), PaimonChange.expire_snapshots(*rules, None)
     return self._freed(Change("expire_snapshots", of_iceberg, of_paimon))

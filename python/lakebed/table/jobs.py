@@ -1,5 +1,5 @@
 """Views for those who clean up and repair: which files are reached, which are orphans, what an expiry would
-free, and what is wrong. Rows only: lakebed deletes nothing.
+free, and what is wrong. Rows only: `lakebed.apply` acts on those that were reviewed.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def totals(
     lying = None
     if orphans:
         before = None if older_than is None else age("older_than", older_than)
-        lying = View.orphans(before, None, self.opening.newest(self.core), [], [])
+        lying = View.orphans(before, _now(), None, self.opening.newest(self.core), [], [])
     return ViewScan(self, "totals", View.totals(lying), given)
 
 
@@ -126,7 +126,10 @@ def orphans(
             names of Azure's, `file:` and no scheme.
         equal_authorities: which buckets or hosts mean the same: `{"old-bucket": "bucket"}`.
     Returns: `file_path` utf8, as listed; `file_size_in_bytes` int64 and `modified_at` timestamp[us, UTC]
-        (null where the listing does not say).
+        (null where the listing does not say); `kind` utf8 ("unknown": nothing says it); what `lakebed.apply`
+        needs, the same in all rows: `table_id` utf8 (Iceberg's UUID; of Paimon the id of the earliest schema
+        and when it was made; null where nothing tells the table from others), `planned_at`
+        timestamp[us, UTC], when the view was asked for, and `plan` utf8, the view and its rules as JSON.
     Raises: UnsupportedError for an Iceberg table with `gc.enabled` false, and for a storage that lists
         names alone; LocationError where metadata and listing name a file at the same path of different
         schemes or authorities that nobody said are equal: it is never an orphan; for an Iceberg table
@@ -144,7 +147,7 @@ def orphans(
     before = None if older_than is None else age("older_than", older_than)
     opened = None if listing is None else listing_of(listing, self.location)
     schemes, authorities = list((equal_schemes or {}).items()), list((equal_authorities or {}).items())
-    lying = View.orphans(before, opened, self.opening.newest(self.core), schemes, authorities)
+    lying = View.orphans(before, _now(), opened, self.opening.newest(self.core), schemes, authorities)
     return ViewScan(self, "orphans", lying, given)
 
 
@@ -172,9 +175,11 @@ def expire_plan(
         older_than: snapshots older than this, or before this instant, are old, whatever the table says.
         retain_last: so many are kept however old they are, whatever the table says.
     Returns: the columns of `reachable`, of files that would be freed: what reached them expires. With
-        `relocate` the paths are where files are now. For Iceberg, whose
-        snapshots and refs are not files, also a row of kind "snapshot", "branch" or "tag" without a path
-        for each that expires. Old metadata files are not among them: those are removed by the metadata log.
+        `relocate` the paths are where files are now. After them `modified_at` timestamp[us, UTC] (null:
+        no metadata says it) and the columns `table_id`, `planned_at` and `plan` of `orphans`. For Iceberg,
+        whose snapshots and refs are not files, also a row of kind "snapshot", "branch" or "tag" without a
+        path for each that expires. Old metadata files are not among them: those are removed by the metadata
+        log.
     Raises: UnsupportedError for an Iceberg table with `gc.enabled` false; LocationError for one whose
         `location` is not where it was opened, and for a file that `relocate` leaves out; CorruptError for
         one whose refs contradict its snapshots, and for a rule that is no number or duration; ValueError
@@ -184,10 +189,9 @@ def expire_plan(
     Source: Iceberg's `RemoveSnapshots.java`, `ReachableFileCleanup.java`; Paimon's
         `ExpireSnapshotsImpl.java`, `ExpireChangelogImpl.java`.
     """
-    now = milliseconds(datetime.now(timezone.utc))
     before = None if older_than is None else age("older_than", older_than)
     retained = positive("retain_last", retain_last, most=MOST_RETAINED)
-    freed = View.expire_plan(before, retained, now, self.opening.newest(self.core))
+    freed = View.expire_plan(before, retained, _now(), self.opening.newest(self.core))
     return ViewScan(self, "expire_plan", freed, given)
 
 
@@ -219,6 +223,11 @@ def verify(self: Table, *, data_files: bool = False, **given: Unpack[Keywords]) 
         `FileEntry.java` (mergeEntries).
     """
     return ViewScan(self, "verify", View.verify(bool(data_files)), given)
+
+
+def _now() -> int:
+    """The time of a plan [ms since 1970 UTC]."""
+    return milliseconds(datetime.now(timezone.utc))
 
 
 def freed(self: Table, before: str | None) -> ViewScan:

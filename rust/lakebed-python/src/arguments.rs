@@ -1,5 +1,6 @@
 //! Objects of Python for structs and enums of the core.
 
+use lakebed::reach::ReviewedRemovals;
 use pyo3::prelude::*;
 
 /// A struct whose fields are the attributes of a Python object with the same names, and after `;` those with other
@@ -31,6 +32,17 @@ pub(crate) use {constants, of_attributes};
 pub enum IdOrName {
     Id(i64),
     Name(String),
+}
+
+/// The attributes of Python's `lakebed.cleaning.rows.Reviewed`.
+pub struct Reviewed(pub ReviewedRemovals);
+
+impl FromPyObject<'_, '_> for Reviewed {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'_, '_, PyAny>) -> PyResult<Reviewed> {
+        Ok(Reviewed(of_attributes!(given, ReviewedRemovals { snapshots, changelogs, refs })))
+    }
 }
 
 /// The bounds of a `lakebed.Limits`, lowered to the hard caps.

@@ -16,7 +16,7 @@ use lakebed_avro::Codec;
 use pyo3::prelude::*;
 use serde::de::DeserializeOwned;
 
-use crate::arguments::{Limits, constants, of_attributes};
+use crate::arguments::{Limits, Reviewed, constants, of_attributes};
 use crate::arrow::import_schema;
 use crate::boundary::checked;
 use crate::caller_stream::rows_of;
@@ -116,8 +116,14 @@ impl IcebergAction {
     }
 
     #[staticmethod]
-    fn expire_snapshots(older_than_ms: Option<i64>, retain_last: Option<i32>, now_ms: i64) -> IcebergAction {
-        made(Action::Expire(Expire(Retention { older_than_ms, retain_last, now_ms })))
+    fn expire_snapshots(
+        older_than_ms: Option<i64>,
+        retain_last: Option<i32>,
+        now_ms: i64,
+        reviewed: Option<Reviewed>,
+    ) -> IcebergAction {
+        let retention = Retention { older_than_ms, retain_last, now_ms };
+        made(Action::Expire(Expire { retention, reviewed: reviewed.map(|reviewed| reviewed.0) }))
     }
 
     #[staticmethod]

@@ -24,7 +24,7 @@ use lakebed::{Error, ErrorKind, Result};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
-use crate::arguments::{IdOrName, Limits, of_attributes};
+use crate::arguments::{IdOrName, Limits, Reviewed, of_attributes};
 use crate::arrow::{import_array, import_schema};
 use crate::boundary::{checked, detached, detached_as};
 use crate::caller_stream::rows_of;
@@ -156,9 +156,15 @@ impl PaimonChange {
     }
 
     #[staticmethod]
-    fn expire_snapshots(older_than_ms: Option<i64>, retain_last: Option<i32>, now_ms: i64) -> PaimonChange {
+    fn expire_snapshots(
+        older_than_ms: Option<i64>,
+        retain_last: Option<i32>,
+        now_ms: i64,
+        reviewed: Option<Reviewed>,
+    ) -> PaimonChange {
         let retention = Retention { older_than_ms, retain_last, now_ms };
-        PaimonChange(Change::Ref(RefChange::ExpireSnapshots(retention)))
+        let reviewed = reviewed.map(|reviewed| reviewed.0);
+        PaimonChange(Change::Ref(RefChange::ExpireSnapshots { retention, reviewed }))
     }
 }
 

@@ -62,6 +62,11 @@ impl Table {
         self.0.location()
     }
 
+    /// What tells the table from all others.
+    fn identity(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        detached(py, || self.0.identity())
+    }
+
     #[getter]
     fn snapshot_id(&self) -> Option<i64> {
         self.0.snapshot_id()

@@ -94,13 +94,14 @@ impl View {
     #[staticmethod]
     fn orphans(
         before_ms: Option<i64>,
+        now_ms: i64,
         listing: Option<Py<PyAny>>,
         newest: Option<Py<PyAny>>,
         equal_schemes: Vec<(String, String)>,
         equal_authorities: Vec<(String, String)>,
     ) -> View {
         let listing = listing.map(listing_of);
-        let which = OrphanOptions { before_ms, equal_schemes, equal_authorities, listing };
+        let which = OrphanOptions { before_ms, now_ms, equal_schemes, equal_authorities, listing };
         View(view::View::Orphans { which, newest: newest.map(newest_of) })
     }
 

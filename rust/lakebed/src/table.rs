@@ -133,6 +133,15 @@ pub trait LakeTable: Any + Send + Sync {
         self.core().noted().clone()
     }
 
+    /// What tells the table from all others, its copies aside, for as long as it exists: Iceberg's UUID, where the metadata
+    /// has one; of Paimon the id of the earliest schema and when it was made. `None` where nothing does.
+    ///
+    /// # Errors
+    /// Those of reading the schema.
+    fn identity(&self) -> Result<Option<String>> {
+        Ok(None)
+    }
+
     /// How many keys of encrypted metadata nothing refers to; `None` for a format without such keys.
     ///
     /// # Errors

@@ -11,7 +11,7 @@ use super::kind::Kinds;
 use super::looks::VisitedSet;
 use super::partitioner::Partitioner;
 use super::partitions::RecordParts;
-use super::rows::{nothing, schema};
+use super::rows::{plan_schema, schema};
 use super::walk::{Removal, Root, Walk, WalkOptions};
 use super::walk_roots::WalkRoots;
 use crate::distributed::{Bounds, Distributed, JobPlan};
@@ -95,7 +95,7 @@ pub(super) fn walk<R: Reach>(
     seen: &mut VisitedSet,
 ) -> Result<WalkOutcome> {
     let threads = threads(options.threads);
-    let kinds = Kinds::matching(options.filter.as_deref(), &nothing()?.schema())?;
+    let kinds = Kinds::matching(options.filter.as_deref(), plan_schema()?.as_ref())?;
     let (retention, moved) = (removal.retention(), if removal.is_some() { reach.moved() } else { None });
     let partitioner = Arc::new(Partitioner::new().of_moved(moved.clone()));
     let walk = reach.walk(&WalkOptions { retention, kinds, partitioner, threads }, seen)?;

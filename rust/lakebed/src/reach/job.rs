@@ -13,7 +13,8 @@ use super::looks::{LookAgain, Looks, VisitedSet};
 use super::moved::MovedTable;
 use super::partitioner::{Partitioner, seed};
 use super::partitions::MakeRows;
-use super::rows::{nothing, schema};
+use super::plan_columns::PlanColumns;
+use super::rows::{nothing, plan_schema};
 use super::walk::{Removal, Retention, WalkOptions};
 use super::walk_roots::WalkRoots;
 use super::{NewestReach, Reach};
@@ -45,6 +46,8 @@ pub(crate) struct ReachJob<R: Reach> {
     moved: Option<MovedTable>,
     roots: WalkRoots,
     options: ScanOptions,
+    /// Of the rows of a plan.
+    plan: Option<PlanColumns>,
     /// For rows that people delete by: what is looked at again once they are there.
     look: Option<Look>,
 }
@@ -67,7 +70,7 @@ pub(super) fn planned<R: Reach>(
     options: &ScanOptions,
     bounds: &Bounds,
 ) -> Result<JobPlan> {
-    let kinds = Kinds::matching(options.filter.as_deref(), &nothing()?.schema())?;
+    let kinds = Kinds::matching(options.filter.as_deref(), plan_schema()?.as_ref())?;
     let (partitioner, threads) = (Arc::new(Partitioner::new()), threads(options.threads));
     let (mut seen, retention) = (VisitedSet::default(), removal.retention());
     let (walk, manifests) =
@@ -79,7 +82,8 @@ pub(super) fn planned<R: Reach>(
     let named = roots.named(&walk)?;
     let (seed, options) = (seed(), options.clone());
     let look = removal.is_some().then(|| Look { seen, retention: retention.copied() });
-    let job = ReachJob::<R> { manifests, seed, moved, roots, options, look };
+    let plan = retention.map(|rules| PlanColumns::of_expiry(reach.table(), rules)).transpose()?;
+    let job = ReachJob::<R> { manifests, seed, moved, roots, options, plan, look };
     let made = vec![(1, job.piece(&named)?)];
     Ok(JobPlan { made, ..JobPlan::new(EntryJob::<R::Table>::Reach(job), planned, bounds).whole() })
 }
@@ -87,15 +91,19 @@ pub(super) fn planned<R: Reach>(
 impl<R: Reach> ReachJob<R> {
     /// The wanted rows: for the look, if there is one, with all columns.
     fn piece(&self, rows: &RecordBatch) -> Result<Piece> {
-        let options = &self.options;
-        let columns = options.columns.as_deref().filter(|_| self.look.is_none());
-        Ok(Piece::rows(select(rows, columns, options.filter.as_deref())?))
+        Ok(Piece::rows(wanted(rows, &self.wanted_now(), self.plan.as_ref())?))
+    }
+
+    /// The options of rows before a look, if there is one.
+    fn wanted_now(&self) -> ScanOptions {
+        let options = self.options.clone();
+        if self.look.is_some() { ScanOptions { columns: None, ..options } } else { options }
     }
 }
 
 impl<R: Reach> Job for ReachJob<R> {
     fn schema(&self) -> Result<SchemaRef> {
-        schema(&self.options)
+        Ok(wanted(&nothing()?, &self.options, self.plan.as_ref())?.schema())
     }
 
     fn shuffles(&self) -> Vec<Shuffle> {
@@ -119,15 +127,28 @@ impl<R: Reach> Job for ReachJob<R> {
                 let (seen, columns) = (seen.clone(), options.columns);
                 Ok(Box::new(LookAgain::new(looks, seen, Notes::default(), columns)))
             }
-            look => {
-                let (roots, columns) = (self.roots.clone(), options.columns.filter(|_| look.is_none()));
-                let filter = options.filter;
-                let making: MakeRows = Box::new(move |records| {
-                    select(&roots.part(records)?, columns.as_deref(), filter.as_deref())
-                });
+            _ => {
+                let (roots, options, plan) = (self.roots.clone(), self.wanted_now(), self.plan.clone());
+                let making: MakeRows =
+                    Box::new(move |records| wanted(&roots.part(records)?, &options, plan.as_ref()));
                 Ok(Box::new(RecordReduce { pieces: Vec::new(), making }))
             }
         }
+    }
+}
+
+/// The wanted rows, which are those of a plan where there is one.
+///
+/// # Errors
+/// `UnknownColumn`, `FilterColumn`, `Predicate`.
+pub(super) fn wanted(
+    rows: &RecordBatch,
+    options: &ScanOptions,
+    plan: Option<&PlanColumns>,
+) -> Result<RecordBatch> {
+    match plan {
+        Some(plan) => plan.selected(rows, options),
+        None => select(rows, options.columns.as_deref(), options.filter.as_deref()),
     }
 }
 

@@ -35,6 +35,8 @@ pub struct OrphanOptions {
     /// Only files modified before this, in milliseconds since 1970 UTC. Newer files may belong to a commit
     /// that is in progress.
     pub before_ms: Option<i64>,
+    /// When they are looked for, in milliseconds since 1970 UTC: what rows say of their plan.
+    pub now_ms: i64,
     /// Schemes, each with the one that it is equal to.
     pub equal_schemes: Vec<(String, String)>,
     /// Authorities (buckets, hosts), each with the one that it is equal to.

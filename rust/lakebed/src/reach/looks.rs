@@ -99,7 +99,7 @@ impl<R: Reach> Looks<R> {
         retention: Option<Retention>,
         options: &ScanOptions,
     ) -> Result<Looks<R>> {
-        let kinds = Kinds::matching(options.filter.as_deref(), &rows::nothing()?.schema())?;
+        let kinds = Kinds::matching(options.filter.as_deref(), rows::plan_schema()?.as_ref())?;
         let (threads, comparison) = (threads(options.threads), Comparison::Paths);
         Ok(Looks { newest, retention, are_placed: true, kinds, threads, comparison })
     }

@@ -19,6 +19,7 @@ mod orphans_job;
 mod other_tables;
 mod partitioner;
 mod partitions;
+mod plan_columns;
 mod prefixes;
 mod record;
 mod rows;
@@ -52,8 +53,8 @@ pub(crate) use prefixes::Prefixes;
 pub(crate) use record::{Fact, records};
 pub(crate) use sets::{RootSets, Roots, SetId};
 pub(crate) use unreached::UnreachedFiles;
-pub use walk::Retention;
 pub(crate) use walk::{NamedFiles, RemovedItem, Root, Walk, WalkOptions, manifests_step};
+pub use walk::{Retention, ReviewedRemovals};
 
 use crate::columnar::Decoding;
 use crate::error::Result;

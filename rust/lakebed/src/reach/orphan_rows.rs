@@ -10,13 +10,14 @@ use foldhash::fast::RandomState;
 
 use super::listed::misspelled;
 use super::other_tables::is_below_any;
+use super::plan_columns::PlanColumns;
 use super::prefixes::{LastPath, Prefixes};
 use super::record::{Fact, NOT_ASKED, Record, records};
 use super::spelling::Spellings;
 use crate::error::{Error, ErrorKind, Result};
 use crate::scan::ScanOptions;
 use crate::storage::Storage;
-use crate::view::{select, whole};
+use crate::view::whole;
 
 /// What the records of a part state, besides the listed files.
 #[derive(Default)]
@@ -176,8 +177,7 @@ impl Ages {
 /// # Errors
 /// `UnknownColumn`, `FilterColumn`, `Predicate`.
 pub(super) fn schema(options: &ScanOptions) -> Result<SchemaRef> {
-    let none = OrphanRows::default().finish()?;
-    Ok(select(&none, options.columns.as_deref(), options.filter.as_deref())?.schema())
+    Ok(PlanColumns::unread().selected(&OrphanRows::default().finish()?, options)?.schema())
 }
 
 /// A builder of rows.

@@ -15,6 +15,7 @@ use super::orphan_rows::{Ages, has_reached, of_no_table, orphans, schema};
 use super::orphans_job::planned;
 use super::partitioner::{PARTS, Partitioner, seed};
 use super::partitions::RecordParts;
+use super::plan_columns::PlanColumns;
 use super::prefixes::Prefixes;
 use super::walk::WalkOptions;
 use super::{NewestReach, Reach, Walk};
@@ -22,7 +23,7 @@ use crate::credentials::without_credentials;
 use crate::distributed::{Bounds, Distributed, JobPlan, Pieces};
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
-use crate::scan::{Batches, Scan, ScanOptions, Step, each, limited, selected, threads};
+use crate::scan::{Batches, Scan, ScanOptions, Step, each, limited, threads};
 
 /// The listed files that a table does not reach.
 pub(crate) struct Orphans<R> {
@@ -88,6 +89,7 @@ impl<R: Reach> Orphans<R> {
         }
         listed.finish(threads, false, &mut |chunk| partitions.push(chunk))?;
         let newest = self.checked_newest(&listed.prefixes)?;
+        let plan = PlanColumns::of_orphans(newest.table(), &self.which)?;
         let partitioner = Arc::new(listed.partitioner(newest.moved(), false));
         let mut seen = VisitedSet::default();
         let (kinds, of_walk) = (Kinds::ALL, Arc::clone(&partitioner));
@@ -110,7 +112,7 @@ impl<R: Reach> Orphans<R> {
         }
         let make = Box::new(move |pieces: &[_]| orphans(pieces, &prefixes, Some(&ages)));
         let rows = partitions.rows(&storage, threads, make);
-        Ok(FoundOrphans { listed, old, rows: looks.checked(rows, seen, self.notes.clone()) })
+        Ok(FoundOrphans { listed, old, rows: looks.checked(rows, seen, self.notes.clone()), plan })
     }
 }
 
@@ -151,7 +153,11 @@ impl<R: Reach> Scan for Orphans<R> {
     }
 
     fn stream(&self) -> Result<Batches> {
-        limited(self.options.limit, || Ok(selected(self.compared(Details::Later)?.rows, &self.options)))
+        limited(self.options.limit, || {
+            let FoundOrphans { rows, plan, .. } = self.compared(Details::Later)?;
+            let options = self.options.clone();
+            Ok(Box::new(rows.map(move |rows| plan.selected(&rows?, &options))))
+        })
     }
 
     fn notes(&self) -> Notes {
@@ -159,7 +165,7 @@ impl<R: Reach> Scan for Orphans<R> {
     }
 
     fn explain(&self) -> Result<Vec<Step>> {
-        let FoundOrphans { listed: all, old, rows } = self.compared(Details::Now)?;
+        let FoundOrphans { listed: all, old, rows, .. } = self.compared(Details::Now)?;
         let orphans = count(rows)?;
         Ok(vec![
             Step::rows("listed files", old, all, "modified long enough ago"),
@@ -174,6 +180,7 @@ struct FoundOrphans {
     listed: u64,
     old: u64,
     rows: Batches,
+    plan: PlanColumns,
 }
 
 /// Takes records of files.

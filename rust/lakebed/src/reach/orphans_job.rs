@@ -17,6 +17,7 @@ use super::moved::MovedTable;
 use super::orphan_rows::{orphans, schema};
 use super::partitioner::{Keys, Partitioner, seed};
 use super::partitions::MakeRows;
+use super::plan_columns::PlanColumns;
 use super::prefixes::{LastPath, Prefixes};
 use super::record::records;
 use super::walk::WalkOptions;
@@ -25,7 +26,6 @@ use crate::error::Result;
 use crate::notes::Notes;
 use crate::scan::{EntryJob, ScanOptions, threads};
 use crate::storage::{Local, PlacingRules, Storage};
-use crate::view::select;
 
 /// The listed files that are not reached.
 #[derive(Serialize, Deserialize)]
@@ -41,6 +41,7 @@ pub(crate) struct OrphansJob<R: Reach> {
     equal_authorities: Vec<(String, String)>,
     moved: Option<MovedTable>,
     options: ScanOptions,
+    plan: PlanColumns,
     seen: VisitedSet,
 }
 
@@ -69,6 +70,7 @@ pub(super) fn planned<R: Reach>(
         equal_authorities: which.equal_authorities.clone(),
         moved: newest.moved().filter(|_| !R::BY_NAME),
         options: options.clone(),
+        plan: PlanColumns::of_orphans(newest.table(), which)?,
         seen,
     };
     let planned = JobPlan::new(EntryJob::<R::Table>::Orphans(job), planned, bounds).whole();
@@ -128,13 +130,15 @@ impl<R: Reach> Job for OrphansJob<R> {
             let (seen, columns) = (self.seen.clone(), options.columns);
             return Ok(Box::new(LookAgain::new(looks, seen, Notes::default(), columns)));
         }
+        // The look needs columns that nobody asked for.
+        let (options, plan) = (ScanOptions { columns: None, ..options }, self.plan.clone());
         let (partitioner, prefixes) = self.record_partitioner();
         let mut records = partitioner.new_records();
         records.push_reached(self.named.iter().map(String::as_str))?;
         let making: MakeRows = Box::new(move |pieces| {
             let pieces =
                 pieces.iter().map(|piece| renumbered(piece, &prefixes)).collect::<Result<Vec<_>>>()?;
-            select(&orphans(&pieces, &prefixes, None)?, None, options.filter.as_deref())
+            plan.selected(&orphans(&pieces, &prefixes, None)?, &options)
         });
         Ok(Box::new(RecordReduce { pieces: vec![records.finish()?], making }))
     }

@@ -7,6 +7,7 @@ use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::SchemaRef;
 
 use super::kind::Kind;
+use super::plan_columns::PlanColumns;
 use super::walk::Root;
 use crate::error::Result;
 use crate::scan::ScanOptions;
@@ -68,6 +69,14 @@ impl FileRows {
 /// None that depends on input.
 pub(super) fn nothing() -> Result<RecordBatch> {
     FileRows::default().finish()
+}
+
+/// The columns of rows of a plan, with those of other rows of files among them.
+///
+/// # Errors
+/// None that depends on input.
+pub(super) fn plan_schema() -> Result<SchemaRef> {
+    Ok(PlanColumns::unread().of_rows(&nothing()?)?.schema())
 }
 
 /// The schema of the rows that `options` ask for.

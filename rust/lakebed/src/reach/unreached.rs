@@ -5,15 +5,16 @@ use std::sync::Arc;
 use arrow_schema::SchemaRef;
 
 use super::found::{WalkOutcome, count, walk};
-use super::job::planned;
+use super::job::{planned, wanted};
 use super::looks::{Looks, VisitedSet};
-use super::rows::schema;
+use super::plan_columns::PlanColumns;
+use super::rows::nothing;
 use super::walk::Removal;
 use super::{NewestReach, Reach, Retention};
 use crate::distributed::{Bounds, Distributed, JobPlan};
 use crate::error::Result;
 use crate::notes::Notes;
-use crate::scan::{Batches, Scan, ScanOptions, Step, limited, selected};
+use crate::scan::{Batches, Scan, ScanOptions, Step, limited};
 
 /// What removed roots reach, and no other: of the snapshots that rules of retention expire, or of what commits have
 /// removed since an earlier version.
@@ -26,6 +27,13 @@ pub(crate) struct UnreachedFiles<R> {
     options: ScanOptions,
     schema: SchemaRef,
     notes: Notes,
+}
+
+/// Removed roots whose files are being read.
+struct WalkedPlan {
+    walked: WalkOutcome,
+    /// What rows say of the plan, if they are of one.
+    plan: Option<PlanColumns>,
 }
 
 impl<R: Reach> UnreachedFiles<R> {
@@ -61,7 +69,8 @@ impl<R: Reach> UnreachedFiles<R> {
         retention: Option<Retention>,
         options: ScanOptions,
     ) -> Result<UnreachedFiles<R>> {
-        let schema = schema(&options)?;
+        let plan = retention.is_some().then(PlanColumns::unread);
+        let schema = wanted(&nothing()?, &options, plan.as_ref())?.schema();
         Ok(UnreachedFiles { of, newest, retention, options, schema, notes: Notes::default() })
     }
 
@@ -69,11 +78,12 @@ impl<R: Reach> UnreachedFiles<R> {
         self.retention.as_ref().map_or(Removal::Marked, Removal::By)
     }
 
-    fn walked(&self, seen: &mut VisitedSet) -> Result<WalkOutcome> {
+    fn walked(&self, seen: &mut VisitedSet) -> Result<WalkedPlan> {
         let reach = (self.of)()?;
+        let plan = self.retention.as_ref().map(|rules| PlanColumns::of_expiry(reach.table(), rules));
         let walked = walk(&reach, self.removal(), &self.options, seen);
         reach.notes().take().into_iter().for_each(|note| self.notes.add(note));
-        walked
+        Ok(WalkedPlan { walked: walked?, plan: plan.transpose()? })
     }
 
     /// The rows, which a look checks after all has been read.
@@ -101,8 +111,9 @@ impl<R: Reach> Scan for UnreachedFiles<R> {
     fn stream(&self) -> Result<Batches> {
         limited(self.options.limit, || {
             let mut seen = VisitedSet::default();
-            let found = self.walked(&mut seen)?.found;
-            Ok(selected(self.checked(found, seen)?, &self.options))
+            let WalkedPlan { walked, plan } = self.walked(&mut seen)?;
+            let (rows, options) = (self.checked(walked.found, seen)?, self.options.clone());
+            Ok(Box::new(rows.map(move |rows| wanted(&rows?, &options, plan.as_ref()))))
         })
     }
 
@@ -112,7 +123,7 @@ impl<R: Reach> Scan for UnreachedFiles<R> {
 
     fn explain(&self) -> Result<Vec<Step>> {
         let mut seen = VisitedSet::default();
-        let WalkOutcome { manifests, snapshots: (removed, all), found } = self.walked(&mut seen)?;
+        let WalkOutcome { manifests, snapshots: (removed, all), found } = self.walked(&mut seen)?.walked;
         let why = "snapshots, tags and changelogs that are removed";
         let roots = Step::rows("roots", removed, all, why);
         let files = count(self.checked(found, seen)?)?;

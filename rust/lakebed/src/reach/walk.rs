@@ -1,6 +1,6 @@
 //! The result of a walk over a table's metadata.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -22,6 +22,17 @@ pub struct Retention {
     pub retain_last: Option<i32>,
     /// The current time in milliseconds since 1970 UTC, from which ages are computed.
     pub now_ms: i64,
+}
+
+/// What an expiry removes at most, whatever its rules say by now: what somebody has reviewed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ReviewedRemovals {
+    /// Ids of snapshots.
+    pub snapshots: BTreeSet<i64>,
+    /// (Paimon) Ids of changelogs.
+    pub changelogs: BTreeSet<i64>,
+    /// (Iceberg) Names of branches and tags.
+    pub refs: BTreeSet<String>,
 }
 
 /// Which roots are removed, for rows of the files that only these reach.

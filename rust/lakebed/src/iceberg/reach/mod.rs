@@ -444,7 +444,7 @@ pub(super) fn refusals(table: &Table) -> (Vec<Error>, Vec<Error>) {
 /// What rules of retention keep.
 fn kept_by(metadata: &TableMetadata, snapshots: &[Snapshot], retention: &Retention) -> Result<KeptSnapshots> {
     let lineage = snapshots.iter().map(|one| (one.snapshot_id, one.parent_id, one.timestamp_ms));
-    kept(metadata, &lineage.collect::<Vec<_>>(), retention)
+    kept(metadata, &lineage.collect::<Vec<_>>(), retention, None)
 }
 
 /// Marks the roots of snapshots that are not kept. Returns these snapshots, and the refs that are not.

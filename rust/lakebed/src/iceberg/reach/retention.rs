@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::metadata::{MAIN, RefKind, SnapshotRef, TableMetadata};
-use crate::reach::Retention;
+use crate::reach::{Retention, ReviewedRemovals};
 
 /// The properties of the rules, and the engine's defaults.
 const MAX_SNAPSHOT_AGE_MS: (&str, i64) = ("history.expire.max-snapshot-age-ms", 5 * 24 * 60 * 60 * 1000);
@@ -44,7 +44,8 @@ pub(super) fn check_enabled(metadata: &TableMetadata) -> Result<()> {
     Err(Error::new(ErrorKind::Unsupported, message).in_field(GC_ENABLED))
 }
 
-/// What is kept of `snapshots` (id, parent and commit time, in file order) and of the refs of `metadata`.
+/// What is kept of `snapshots` (id, parent and commit time, in file order) and of the refs of `metadata`; of what was
+/// reviewed, no more is removed.
 ///
 /// # Errors
 /// `Mismatch` for a property that is not a number.
@@ -52,6 +53,7 @@ pub(in crate::iceberg) fn kept(
     metadata: &TableMetadata,
     snapshots: &[(i64, Option<i64>, i64)],
     retention: &Retention,
+    reviewed: Option<&ReviewedRemovals>,
 ) -> Result<KeptSnapshots> {
     let age = property(metadata, MAX_SNAPSHOT_AGE_MS)?;
     let rules = RetentionRules {
@@ -64,8 +66,9 @@ pub(in crate::iceberg) fn kept(
         },
         max_ref_age: property(metadata, MAX_REF_AGE_MS)?,
     };
+    let may_go = |name: &String| reviewed.is_none_or(|reviewed| reviewed.refs.contains(name));
     let (stay, go): (Vec<_>, Vec<_>) =
-        metadata.refs.iter().partition(|(name, one)| rules.keeps_ref(name, one));
+        metadata.refs.iter().partition(|(name, one)| rules.keeps_ref(name, one) || !may_go(name));
     let mut kept: HashSet<i64> = stay.iter().map(|(_, one)| one.snapshot_id).collect();
     let is_branch = |(_, one): &&(&String, &SnapshotRef)| one.kind == RefKind::Branch;
     let branches: Vec<&SnapshotRef> = stay.iter().filter(is_branch).map(|(_, one)| *one).collect();
@@ -79,6 +82,9 @@ pub(in crate::iceberg) fn kept(
     rules.keep_of_branches(&branches, &mut kept);
     let young = snapshots.iter().filter(|(_, _, time)| *time >= rules.older_than).map(|(id, ..)| *id);
     kept.extend(young.filter(|id| !referenced.contains(id)));
+    if let Some(reviewed) = reviewed {
+        kept.extend(snapshots.iter().map(|(id, ..)| *id).filter(|id| !reviewed.snapshots.contains(id)));
+    }
     Ok(KeptSnapshots { snapshots: kept, gone: go.into_iter().map(|(name, _)| name.clone()).collect() })
 }
 

@@ -47,6 +47,10 @@ impl table::LakeTable for Table {
         Arc::new(ArrowSchema::new(self.schema().arrow()))
     }
 
+    fn identity(&self) -> Result<Option<String>> {
+        Ok(self.metadata().table_uuid.clone())
+    }
+
     fn unused_keys(&self) -> Result<Option<i64>> {
         let keys = &self.metadata().encryption_keys;
         let mut used: HashSet<String> = keys.iter().filter_map(|key| key.encrypted_by_id.clone()).collect();

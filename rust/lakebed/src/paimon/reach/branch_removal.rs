@@ -11,7 +11,7 @@ use super::retention::expire;
 use super::snapshot_roots::{SnapshotRoot, snapshot_roots};
 use crate::error::Result;
 use crate::paimon::table::{BranchFiles, Table};
-use crate::reach::{FreedRows, Retention, freed};
+use crate::reach::{FreedRows, Retention, ReviewedRemovals, freed};
 use crate::record::column;
 
 /// The snapshots, tags and changelogs of a branch, some of which are removed.
@@ -47,13 +47,17 @@ impl BranchRemoval {
         Ok(BranchRemoval { whole: true, ..BranchRemoval::of(files, |_| true)? })
     }
 
-    /// The expired ones by the retention rules, of the branch that the table is on.
+    /// The expired ones by the retention rules, of the branch that the table is on, and of what was reviewed.
     ///
     /// # Errors
     /// Those of reading them, and of the rules.
-    pub(in crate::paimon) fn expired(table: &Table, retention: &Retention) -> Result<BranchRemoval> {
+    pub(in crate::paimon) fn expired(
+        table: &Table,
+        retention: &Retention,
+        reviewed: Option<&ReviewedRemovals>,
+    ) -> Result<BranchRemoval> {
         let mut removal = BranchRemoval::of(&table.files(), |_| false)?;
-        expire(table, &mut removal.roots, retention)?;
+        expire(table, &mut removal.roots, retention, reviewed)?;
         Ok(removal)
     }
 

@@ -122,7 +122,7 @@ impl TableReach {
             }
         }
         if let Some(retention) = retention {
-            retention::expire(&self.table, &mut all, retention)?;
+            retention::expire(&self.table, &mut all, retention, None)?;
         }
         all.sort_by_cached_key(SnapshotRoot::order);
         let first = roots.len();
@@ -203,7 +203,7 @@ impl Reach for TableReach {
             }
         }
         if let Some(retention) = wanted.retention {
-            retention::expire(&self.table, &mut all, retention)?;
+            retention::expire(&self.table, &mut all, retention, None)?;
         }
         all.retain(|one| !one.root.is_removed);
         let named: Vec<bool> =

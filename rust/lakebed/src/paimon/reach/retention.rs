@@ -1,7 +1,7 @@
 //! Which snapshots and changelogs expire by a table's options (Paimon's `ExpireSnapshotsImpl.java`,
 //! `ExpireChangelogImpl.java`, `ExpireConfig.java`).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
 
 use super::snapshot_roots::{RootKind, SnapshotRoot};
@@ -10,7 +10,7 @@ use crate::paimon::consumer::Consumer;
 use crate::paimon::paths::consumer_file;
 use crate::paimon::schema::TableSchema;
 use crate::paimon::table::Table;
-use crate::reach::Retention;
+use crate::reach::{Retention, ReviewedRemovals};
 
 /// The engine's default where the option is not set.
 pub(in crate::paimon) const RETAIN_MIN: i64 = 10;
@@ -38,12 +38,18 @@ struct RetentionLimits {
 }
 
 /// Marks what expires of the branch that the table is on, and adds the changelogs that expired snapshots
-/// leave behind; these expire by rules of their own. Reads the consumers.
+/// leave behind; these expire by rules of their own. What was not reviewed stays, and whatever is later. Reads the
+/// consumers.
 ///
 /// # Errors
 /// `Mismatch` for an option that is not a number or duration, `Argument` where the maximum to keep is below
 /// the minimum; those of reading the consumers.
-pub(super) fn expire(table: &Table, roots: &mut Vec<SnapshotRoot>, retention: &Retention) -> Result<()> {
+pub(super) fn expire(
+    table: &Table,
+    roots: &mut Vec<SnapshotRoot>,
+    retention: &Retention,
+    reviewed: Option<&ReviewedRemovals>,
+) -> Result<()> {
     let rules = RetentionRules::new(table, retention)?;
     let of_branch = |roots: &[SnapshotRoot], kind: RootKind| -> BTreeMap<i64, i64> {
         let of = roots.iter().filter(|one| one.kind == kind && one.is_of(table.branch()));
@@ -52,6 +58,7 @@ pub(super) fn expire(table: &Table, roots: &mut Vec<SnapshotRoot>, retention: &R
     let snapshots = of_branch(roots, RootKind::Snapshot);
     let Some((&latest, _)) = snapshots.last_key_value() else { return Ok(()) };
     let end = rules.end_of_snapshots(&snapshots, latest);
+    let end = reviewed.map_or(end, |reviewed| end.min(first_other(&snapshots, &reviewed.snapshots)));
     let mut made = Vec::new();
     let own = roots.iter_mut().filter(|one| one.is_of(table.branch()));
     for one in own.filter(|one| one.kind == RootKind::Snapshot && one.snapshot.id < end) {
@@ -64,11 +71,17 @@ pub(super) fn expire(table: &Table, roots: &mut Vec<SnapshotRoot>, retention: &R
     roots.append(&mut made);
     let changelogs = of_branch(roots, RootKind::Changelog);
     let end = rules.end_of_changelogs(&changelogs, latest);
+    let end = reviewed.map_or(end, |reviewed| end.min(first_other(&changelogs, &reviewed.changelogs)));
     let own = roots.iter_mut().filter(|one| one.is_of(table.branch()));
     for one in own.filter(|one| one.kind == RootKind::Changelog && one.snapshot.id < end) {
         one.root.is_removed = true;
     }
     Ok(())
+}
+
+/// The first that was not reviewed. There are no gaps between what is kept.
+fn first_other(times: &BTreeMap<i64, i64>, reviewed: &BTreeSet<i64>) -> i64 {
+    times.keys().find(|id| !reviewed.contains(id)).copied().unwrap_or(i64::MAX)
 }
 
 /// What a table's options say of how much is kept.

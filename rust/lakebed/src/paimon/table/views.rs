@@ -41,6 +41,12 @@ impl table::LakeTable for Table {
         self.schema().options.iter().cloned().collect()
     }
 
+    fn identity(&self) -> Result<Option<String>> {
+        let main = self.files().of_branch(MAIN);
+        let Some(id) = main.schema_ids()?.first().copied() else { return Ok(None) };
+        Ok(Some(format!("schema {id} of {} ms", main.schema(id)?.time_millis)))
+    }
+
     fn data_schema(&self) -> SchemaRef {
         let fields = self.schema().fields.iter();
         let fields = fields.map(|field| field.ty.view_field(&field.name).with_nullable(field.ty.nullable));

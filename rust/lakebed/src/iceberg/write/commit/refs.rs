@@ -9,7 +9,7 @@ use super::update::Update;
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::metadata::{MAIN, RefKind, SnapshotRef};
 use crate::iceberg::reach::{check_deletable, kept};
-use crate::reach::Retention;
+use crate::reach::{Retention, ReviewedRemovals};
 use crate::words::listed;
 
 /// How long a branch or tag, and the snapshots of a branch, are kept; `None` for the table's own rules.
@@ -210,8 +210,13 @@ fn no_ref(base: &Base, name: &str, kind: RefKind) -> Error {
 }
 
 /// Removes snapshots, branches and tags from the metadata by the retention rules. No file is deleted.
-#[derive(Debug, Clone, Copy)]
-pub struct Expire(pub Retention);
+#[derive(Debug, Clone)]
+pub struct Expire {
+    /// The rules.
+    pub retention: Retention,
+    /// Nothing else is removed; `None` for all that the rules say.
+    pub reviewed: Option<ReviewedRemovals>,
+}
 
 impl StateChange for Expire {
     fn apply(&self, base: &Base, _: &mut UncommittedFiles) -> Result<Option<Outcome>> {
@@ -219,7 +224,7 @@ impl StateChange for Expire {
         let lineage = base.metadata.lineage.iter();
         let snapshots: Vec<_> =
             lineage.map(|one| (one.snapshot_id, one.parent_id, one.timestamp_ms)).collect();
-        let kept = kept(&base.metadata, &snapshots, &self.0)?;
+        let kept = kept(&base.metadata, &snapshots, &self.retention, self.reviewed.as_ref())?;
         let mut gone: Vec<i64> =
             snapshots.iter().map(|(id, ..)| *id).filter(|id| !kept.snapshots.contains(id)).collect();
         gone.sort_unstable();

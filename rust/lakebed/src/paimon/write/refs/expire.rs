@@ -5,12 +5,16 @@ use crate::error::Result;
 use crate::paimon::paths::{EARLIEST_CHANGELOG, EARLIEST_SNAPSHOT, LATEST_CHANGELOG, changelog_file};
 use crate::paimon::reach::{BranchRemoval, RootKind};
 use crate::paimon::table::Table;
-use crate::reach::Retention;
+use crate::reach::{Retention, ReviewedRemovals};
 use crate::write::{ExistingFile, make_folder};
 
-pub(super) fn expire_snapshots(table: &Table, retention: &Retention) -> Result<CommitOutcome> {
+pub(super) fn expire_snapshots(
+    table: &Table,
+    retention: &Retention,
+    reviewed: Option<&ReviewedRemovals>,
+) -> Result<CommitOutcome> {
     let files = table.files();
-    let removal = BranchRemoval::expired(table, retention)?;
+    let removal = BranchRemoval::expired(table, retention, reviewed)?;
     let freed = removal.freed(table)?;
     let storage = files.storage.as_ref();
     for changelog in removal.made() {

@@ -25,7 +25,7 @@ use crate::paimon::jackson;
 use crate::paimon::paths::tag_file;
 use crate::paimon::snapshot::Tag;
 use crate::paimon::table::{BranchFiles, Table};
-use crate::reach::Retention;
+use crate::reach::{Retention, ReviewedRemovals};
 use crate::storage::{Storage, present};
 use crate::write::ExistingFile;
 use crate::write::commit::check_committable;
@@ -75,7 +75,12 @@ pub enum RefChange {
     RollbackTo(RollbackTo),
     /// Removes the snapshots of the table's branch that its retention rules do not keep, the earliest first; where
     /// changelogs are kept longer, snapshots become changelogs.
-    ExpireSnapshots(Retention),
+    ExpireSnapshots {
+        /// The rules.
+        retention: Retention,
+        /// Nothing else is removed; `None` for all that the rules say.
+        reviewed: Option<ReviewedRemovals>,
+    },
 }
 
 impl RefChange {
@@ -88,7 +93,7 @@ impl RefChange {
             RefChange::DeleteBranch(_) => "a removed branch",
             RefChange::FastForward(_) => "a fast-forward",
             RefChange::RollbackTo(_) => "a rollback",
-            RefChange::ExpireSnapshots(_) => "an expiry of snapshots",
+            RefChange::ExpireSnapshots { .. } => "an expiry of snapshots",
         }
     }
 
@@ -116,7 +121,9 @@ impl RefChange {
             RefChange::DeleteBranch(name) => branch::delete_branch(table, name),
             RefChange::FastForward(branch) => forward::fast_forward(table, branch),
             RefChange::RollbackTo(target) => rollback::rollback_to(table, target),
-            RefChange::ExpireSnapshots(retention) => expire::expire_snapshots(table, retention),
+            RefChange::ExpireSnapshots { retention, reviewed } => {
+                expire::expire_snapshots(table, retention, reviewed.as_ref())
+            }
         }
     }
 }
