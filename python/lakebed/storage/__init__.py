@@ -16,11 +16,13 @@ from lakebed.storage.obstore import ObstoreStorage, is_store, store_of_uri
 from lakebed.storage.paths import URI, inner_path
 from lakebed.storage.protocols import (
     ConcurrentStorage,
+    CopyingStorage,
     DetailListingStorage,
     FolderListingStorage,
     ListableStorage,
     PublishingStorage,
     ReadableStorage,
+    RemovingStorage,
     Storage,
     TimedStorage,
     WritableStorage,
@@ -30,6 +32,7 @@ from lakebed.storage.secrets import surrogates_spelled, without_secrets
 __all__ = [
     "ArrowStorage",
     "ConcurrentStorage",
+    "CopyingStorage",
     "DetailListingStorage",
     "FolderListingStorage",
     "FsspecStorage",
@@ -37,6 +40,7 @@ __all__ = [
     "ObstoreStorage",
     "PublishingStorage",
     "ReadableStorage",
+    "RemovingStorage",
     "Storage",
     "TimedStorage",
     "WritableStorage",

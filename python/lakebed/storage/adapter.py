@@ -12,8 +12,10 @@ from lakebed.errors import LocationError, UnsupportedError
 from lakebed.storage.paths import shares_filesystem
 from lakebed.storage.protocols import (
     ConcurrentStorage,
+    CopyingStorage,
     DetailListingStorage,
     FolderListingStorage,
+    RemovingStorage,
     Storage,
     TimedStorage,
 )
@@ -23,7 +25,15 @@ LOCAL_READS = 4
 """How many local files are read at once: that takes a processor, not time."""
 
 
-class Adapter(Storage, FolderListingStorage, DetailListingStorage, TimedStorage, ConcurrentStorage):
+class Adapter(
+    Storage,
+    FolderListingStorage,
+    DetailListingStorage,
+    TimedStorage,
+    RemovingStorage,
+    CopyingStorage,
+    ConcurrentStorage,
+):
     """A filesystem of another library, and how paths below `location` are called there.
 
     Its methods that ask the library are `failures.reported`: what the library raises on a path becomes an
@@ -45,6 +55,11 @@ class Adapter(Storage, FolderListingStorage, DetailListingStorage, TimedStorage,
         self._root = root.rstrip("/")
         self._is_local = _is_local(filesystem) if local is None else local
         self.concurrent_reads = LOCAL_READS if self._is_local else None
+
+    @property
+    def is_local(self) -> bool:
+        """Whether its files are local ones, which links may lead to."""
+        return self._is_local
 
     @property
     def holders(self) -> tuple[Any, ...]:

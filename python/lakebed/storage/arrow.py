@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import errno
+import os
 from typing import TYPE_CHECKING, cast
 
 from lakebed.storage.adapter import Adapter
 from lakebed.storage.failures import reported
 from lakebed.storage.paths import literal_path
+from lakebed.storage.removal import removed_each
 
 if TYPE_CHECKING:
-    from lakebed.storage.protocols import Contents
+    from collections.abc import Sequence
+
+    from lakebed.storage.protocols import Contents, RemovalErrors
 
 
 class ArrowStorage(Adapter):
@@ -81,6 +85,32 @@ class ArrowStorage(Adapter):
         """When a file or folder was last modified [ms since 1970 UTC]; None where that is not known."""
         inner = self._inner(path)
         return _millis(self._filesystem.get_file_info(inner).mtime_ns)
+
+    def remove_files(self, paths: Sequence[str]) -> RemovalErrors:
+        """Deletes files, some at a time: pyarrow has no request for several."""
+        return removed_each(self._remove, paths)
+
+    @reported
+    def _remove(self, path: str) -> None:
+        self._filesystem.delete_file(self._inner(path))
+
+    @reported
+    def size(self, path: str) -> int | None:
+        """The size of a file [bytes]; None where there is none."""
+        from pyarrow.fs import FileType
+
+        info = self._filesystem.get_file_info(self._inner(path))
+        return cast("int", info.size) if info.type == FileType.File else None
+
+    @reported
+    def copy(self, path: str, target: str) -> None:
+        """Copies a file. Raises: FileExistsError, FileNotFoundError."""
+        if self.size(target) is not None:
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target)
+        inner = self._inner(target)
+        if self._is_local:
+            self._filesystem.create_dir(inner.rpartition("/")[0])
+        self._filesystem.copy_file(self._inner(path), inner)
 
 
 def _millis(nanoseconds: int | None) -> int | None:

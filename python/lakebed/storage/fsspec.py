@@ -12,9 +12,12 @@ from lakebed._arguments import milliseconds
 from lakebed.storage.adapter import Adapter
 from lakebed.storage.failures import of_a_range, reported
 from lakebed.storage.paths import scheme_of
+from lakebed.storage.removal import removed_each
 
 if TYPE_CHECKING:
-    from lakebed.storage.protocols import Contents
+    from collections.abc import Callable, Sequence
+
+    from lakebed.storage.protocols import Contents, RemovalErrors
 
 Listing = list[tuple[str, bool, str, dict[str, Any]]]
 
@@ -107,6 +110,56 @@ class FsspecStorage(Adapter):
         except (NotImplementedError, FileNotFoundError, IsADirectoryError):
             # How filesystems say that they keep no such time, of anything or of folders.
             return None
+
+    def remove_files(self, paths: Sequence[str]) -> RemovalErrors:
+        """Deletes files: of s3fs by the request for many, of others some at a time.
+
+        Never `rm`, to which `*`, `?` and `[` in a path are patterns.
+        """
+        ask = getattr(self._filesystem, "call_s3", None)
+        errors = None if ask is None else self._removed_by_s3(paths, ask)
+        return removed_each(self._remove, paths) if errors is None else errors
+
+    def _removed_by_s3(self, paths: Sequence[str], ask: Callable[..., Any]) -> RemovalErrors | None:
+        """The errors of a request for all; None where some have to be asked for one by one."""
+        buckets, keys = set(), []
+        for path in paths:
+            bucket, _, key = self._inner(path).partition("/")
+            buckets.add(bucket)
+            keys.append(key)
+        if len(buckets) != 1:
+            return None
+        try:
+            objects = {"Objects": [{"Key": key} for key in keys], "Quiet": True}
+            answer = ask("delete_objects", Bucket=buckets.pop(), Delete=objects)
+        except Exception:  # noqa: BLE001 - a server without the request, or one that fails: each is asked for alone
+            return None
+        return None if answer.get("Errors") else [None] * len(paths)
+
+    @reported
+    def _remove(self, path: str) -> None:
+        self._filesystem.rm_file(self._inner(path))
+
+    @reported
+    def size(self, path: str) -> int | None:
+        """The size of a file [bytes]; None where there is none."""
+        inner = self._inner(path)
+        self._filesystem.invalidate_cache(inner.rpartition("/")[0])
+        try:
+            info = self._filesystem.info(inner)
+        except FileNotFoundError:
+            return None
+        return cast("int", info["size"]) if info["type"] in ("file", "link") else None
+
+    @reported
+    def copy(self, path: str, target: str) -> None:
+        """Copies a file. Raises: FileExistsError, FileNotFoundError."""
+        if self.size(target) is not None:
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target)
+        inner = self._inner(target)
+        if self._is_local:
+            self._filesystem.makedirs(inner.rpartition("/")[0], exist_ok=True)
+        self._filesystem.cp_file(self._inner(path), inner)
 
 
 def _time_of(info: dict[str, Any]) -> int | None:

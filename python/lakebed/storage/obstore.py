@@ -7,7 +7,7 @@ import os
 import stat
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import unquote
 
 from lakebed import _native
@@ -16,8 +16,12 @@ from lakebed.errors import UnsupportedError
 from lakebed.storage.adapter import Adapter
 from lakebed.storage.failures import is_not_implemented, of_a_range, reported
 from lakebed.storage.paths import URI, family_of, scheme_of, split
-from lakebed.storage.protocols import Contents, PublishingStorage
+from lakebed.storage.protocols import Contents, PublishingStorage, RemovalErrors
+from lakebed.storage.removal import removed_each
 from lakebed.storage.secrets import without_secrets
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 # Classes of obstore, and the family of schemes whose paths they read.
 _FAMILIES = {
@@ -203,6 +207,39 @@ class ObstoreStorage(Adapter, PublishingStorage):
         """Deletes a file."""
         inner = self._inner(path)
         self._filesystem.delete(inner)
+
+    def remove_files(self, paths: Sequence[str]) -> RemovalErrors:
+        """Deletes files by the store's request for many."""
+        try:
+            _check_process(paths[0] if paths else "")
+            self._filesystem.delete([self._inner(path) for path in paths])
+        except Exception:  # noqa: BLE001 - obstore does not say of which file: each is asked for alone
+            return removed_each(self.remove, paths)
+        return [None] * len(paths)
+
+    @reported
+    def size(self, path: str) -> int | None:
+        """The size of a file [bytes]; None where there is none."""
+        try:
+            return cast("int", self._filesystem.head(self._inner(path))["size"])
+        except FileNotFoundError:
+            return None
+
+    @reported
+    def copy(self, path: str, target: str) -> None:
+        """Copies a file, by a conditional copy where the store has one.
+
+        Raises: FileExistsError, FileNotFoundError.
+        """
+        source, there = self._inner(path), self._inner(target)
+        try:
+            self._filesystem.copy(source, there, overwrite=False)
+        except Exception as error:
+            if not is_not_implemented(error):
+                raise
+            if self.size(target) is not None:
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target) from None
+            self._filesystem.copy(source, there, overwrite=True)
 
     def _is_link(self, inner: str) -> bool:
         return super()._is_link(f"/{self._prefix}/{inner}")

@@ -9,18 +9,24 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from types import SimpleNamespace
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 from lakebed._arguments import positive
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = [
     "ConcurrentStorage",
     "Contents",
+    "CopyingStorage",
     "DetailListingStorage",
     "FolderListingStorage",
     "ListableStorage",
     "PublishingStorage",
     "ReadableStorage",
+    "RemovalErrors",
+    "RemovingStorage",
     "Storage",
     "TimedStorage",
     "WritableStorage",
@@ -29,6 +35,9 @@ __all__ = [
 Contents: TypeAlias = list[tuple[str, bool, int | None, int | None]]
 """What a directory holds: each name, whether it is a folder, and of a file its bytes and when it was
 modified, each None where that is not known."""
+
+RemovalErrors: TypeAlias = list[OSError | None]
+"""Of each file that was to be removed why it is there still; None for one that is gone."""
 
 
 @runtime_checkable
@@ -111,6 +120,33 @@ class PublishingStorage(WritableStorage, Protocol):
 
         Raises: FileExistsError where one is that is not to be replaced; an OSError, after which the file may
             be there all the same.
+        """
+
+
+@runtime_checkable
+class RemovingStorage(Protocol):
+    """A storage that removes many files; `lakebed.apply` needs it, or the `remove` of `WritableStorage`."""
+
+    @abstractmethod
+    def remove_files(self, paths: Sequence[str]) -> RemovalErrors:
+        """Deletes some thousand files at most, in as few requests as the storage has; of none that is there
+        no more an error. What keeps one file does not keep the others.
+        """
+
+
+@runtime_checkable
+class CopyingStorage(Protocol):
+    """A storage that copies files within itself; a quarantine needs it."""
+
+    @abstractmethod
+    def size(self, path: str) -> int | None:
+        """The size of a file [bytes]; None where there is none."""
+
+    @abstractmethod
+    def copy(self, path: str, target: str) -> None:
+        """Copies a file to a path that has none.
+
+        Raises: FileExistsError where one is, as far as the storage can tell; FileNotFoundError.
         """
 
 
