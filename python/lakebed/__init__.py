@@ -2,6 +2,7 @@
 
 from lakebed import avro, errors, iceberg, paimon
 from lakebed._native import ReadLimit, __version__
+from lakebed.cleaning import Cleanup, apply, restore
 from lakebed.commits import CommitOptions, Freed, SchemaChange, StagedCommit, Transaction
 from lakebed.creating import create_table
 from lakebed.describe import describe_file
@@ -23,6 +24,7 @@ from lakebed.view import PlanScan, ViewScan
 
 __all__ = [
     "LIMITS",
+    "Cleanup",
     "CommitConflictError",
     "CommitOptions",
     "CopyScan",
@@ -45,6 +47,7 @@ __all__ = [
     "ViewScan",
     "WritableStorage",
     "__version__",
+    "apply",
     "avro",
     "check_locations",
     "col",
@@ -57,5 +60,6 @@ __all__ = [
     "open_table",
     "paimon",
     "report",
+    "restore",
     "rewrite_paths",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
 from lakebed import _arrow, _display, _html, _native
 from lakebed._arguments import needing
@@ -202,3 +202,39 @@ class _File:
 
     def __arrow_c_schema__(self) -> object:
         return self.stream().__arrow_c_schema__()
+
+
+class ReadRows:
+    """Rows that are there already, as what a scan reads."""
+
+    def __init__(self, rows: pa.Table) -> None:
+        self._rows = rows
+
+    def __arrow_c_schema__(self) -> object:
+        return self._rows.schema.__arrow_c_schema__()
+
+    def stream(self) -> BatchStream:
+        """A stream from the first row on."""
+        return cast("BatchStream", _ReadStream(self._rows.to_reader()))
+
+
+class _ReadStream:
+    """Batches of such rows, with the methods of a stream of the compiled core."""
+
+    def __init__(self, reader: pa.RecordBatchReader) -> None:
+        self._reader = reader
+
+    def __arrow_c_schema__(self) -> object:
+        return self._reader.schema.__arrow_c_schema__()
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self._reader.__arrow_c_stream__(requested_schema)
+
+    def next_batch(self) -> pa.RecordBatch | None:
+        """The next batch; None after the last."""
+        return next(self._reader, None)
+
+    def filter(self, condition: _native.Filter) -> _ReadStream:
+        """The rows that match."""
+        kept = (pa.record_batch(condition.matching(batch)) for batch in self._reader)
+        return _ReadStream(pa.RecordBatchReader.from_batches(self._reader.schema, kept))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta, timezone
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from lakebed._arguments import MOST_RETAINED, age, encodable, milliseconds, positive
 from lakebed._native import IcebergAction, PaimonChange
@@ -11,6 +11,8 @@ from lakebed.commits import iceberg, paimon
 from lakebed.commits.change import Change, only
 
 if TYPE_CHECKING:
+    import os
+
     from lakebed.commits.changes import Changes, F, R
     from lakebed.table import Table
     from lakebed.version import AnyVersion
@@ -268,21 +270,32 @@ def rollback_to(self: Changes[R, F], at: AnyVersion) -> F:
 
 
 def expire_snapshots(
-    self: Changes[R, F], older_than: timedelta | datetime | None = None, retain_last: int | None = None
+    self: Changes[R, F],
+    older_than: timedelta | datetime | None = None,
+    retain_last: int | None = None,
+    *,
+    remove_files: bool = False,
+    log: str | os.PathLike[str] | None = None,
+    quarantine: str | os.PathLike[str] | None = None,
 ) -> F:
     """Removes snapshots by the rules of retention: the plan is that of `Table.expire_plan`.
 
     Iceberg: from the metadata, and branches and tags that are overdue. Paimon: of the table's branch, the
     earliest first; where changelogs are kept longer than snapshots, snapshots become changelogs, and old
     changelogs are removed. Data files, manifests and lists stay: what nothing reaches is rows, for whoever
-    deletes it.
+    deletes it, unless `remove_files` is given: then the commit is made, and after it the files of the plan
+    are removed that nothing reaches any more, as `lakebed.apply` does with the plan's rows.
 
     Args:
         older_than: an age, or a time: only older snapshots are removed, whatever the table says.
         retain_last: so many are kept however old they are, whatever the table says.
+        remove_files: remove the files, too; not in a transaction, and not of what is staged.
+        log, quarantine: with `remove_files`, as `lakebed.apply` has them; the log is needed.
     Returns: the table at the head of its branch, and what nothing reaches any more: manifests, lists, index
-        and data files; no rows where nothing was to be removed.
-    Raises: UnsupportedError (Iceberg: `gc.enabled` is false), ValueError for a `retain_last` below 1,
+        and data files; no rows where nothing was to be removed. With `remove_files` the files of the plan, in
+        the columns of `Cleanup.rows`, with what became of each.
+    Raises: UnsupportedError (Iceberg: `gc.enabled` is false), ValueError for a `retain_last` below 1 and for
+        `remove_files` without a log, with `remove_files` what `lakebed.apply` raises,
         SchemaError (Paimon: a rule that is not a number or duration, a `retain_last` above
         `snapshot.num-retained.max`).
     Cost: Iceberg: reads and writes the metadata file; the rows cost what those of `Table.reachable` do.
@@ -292,8 +305,18 @@ def expire_snapshots(
     >>> table, freed = table.expire_snapshots(timedelta(days=7))
     >>> paths = freed.to_arrow()["file_path"].drop_null()
     """
+    if remove_files:
+        from lakebed.cleaning.expiring import expired_by_table
+
+        if log is None:
+            raise ValueError("remove_files=True takes a log=, in which each file is before it is removed")
+        freed: Any = expired_by_table(self, older_than, retain_last, log, quarantine)
+        return cast("F", freed)
     old = None if older_than is None else age("older_than", older_than)
     least = positive("retain_last", retain_last, most=MOST_RETAINED)
     rules = (old, least, milliseconds(datetime.now(timezone.utc)))
-    of_iceberg, of_paimon = IcebergAction.expire_snapshots(*rules, None), PaimonChange.expire_snapshots(*rules, None)
+    of_iceberg, of_paimon = (
+        IcebergAction.expire_snapshots(*rules, None),
+        PaimonChange.expire_snapshots(*rules, None),
+    )
     return self._freed(Change("expire_snapshots", of_iceberg, of_paimon))

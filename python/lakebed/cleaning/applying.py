@@ -1,0 +1,196 @@
+"""Acts on reviewed rows of a plan: on these at most, less what a fresh look takes out."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from lakebed._arguments import positive
+from lakebed._pyarrow import pa
+from lakebed.cleaning import expiring, looking
+from lakebed.cleaning.log import CleanupLog
+from lakebed.cleaning.outcome import Cleanup, rows_of
+from lakebed.cleaning.places import Place, Remover, check_apart, full, is_local, moved, place_of, respelled
+from lakebed.cleaning.rows import reviewed
+from lakebed.storage.failures import words_of
+from lakebed.storage.paths import absolute
+from lakebed.table.jobs import THREE_DAYS
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator, Mapping
+
+    from lakebed.cleaning.rows import ReviewedPlan
+    from lakebed.table import Table
+
+BATCH = 1000
+"""Files of one request, and of one turn of the log."""
+
+
+def apply(
+    rows: Any,
+    table: Table,
+    quarantine: str | os.PathLike[str] | None = None,
+    *,
+    log: str | os.PathLike[str],
+    younger: timedelta = THREE_DAYS,
+    listing: Any = None,
+    equal_schemes: Mapping[str, str] | None = None,
+    equal_authorities: Mapping[str, str] | None = None,
+    files_per_second: int = 2000,
+) -> Cleanup:
+    """Removes the files of reviewed rows of `orphans` or `expire_plan`: these at most, and of these only what
+    a fresh look still names.
+
+    Of `orphans` the view is made again now; a file that it does not name any more, or that has another size
+    or time than when it was planned, is kept. Of `expire_plan` the snapshots (and Iceberg's branches and
+    tags) that are among the rows are expired first, in one commit, as far as the plan's rules still say so
+    and no others; then the files among the rows are removed that were to be freed before it, and that nothing
+    reaches after it. Without rows of snapshots nothing is committed and nothing is freed.
+
+    Args:
+        rows: what was read and reviewed: a table of pyarrow, pandas or Polars with the columns of the view,
+            or the path of an Arrow or Parquet file of them. Rows may have been taken out.
+        table: the table that they are of; its newest version counts.
+        quarantine: a folder apart from the table, on its storage: files are moved there, with their paths
+            below the table's folder, in place of being deleted. `restore` brings them back.
+        log: a local file apart from the table, to which each file is written before it is removed and after
+            it, as JSON lines. With the log of a run that was broken off, the same rows are looked at again,
+            and what is left is done.
+        younger: orphans that were modified less than this ago are kept.
+        listing: for the fresh look at orphans, as `Table.orphans` has it: of now, not of the plan.
+        equal_schemes: for the fresh look at orphans, as `Table.orphans` has it.
+        equal_authorities: likewise.
+        files_per_second: at most so many are removed.
+    Returns: a `Cleanup`: the table after it, and for each file what became of it, and why.
+    Raises: SchemaError for rows that were not read, for such as lack columns and for rows of several plans;
+        LocationError for rows of another table, for a log or a quarantine that is not apart from the table,
+        and for a log of something else; CommitConflictError for a plan older than 24 hours, and where another
+        process writes the log; UnsupportedError for a storage that does not remove or copy files; of the
+        fresh look all that `Table.orphans` and `Table.expire_plan` raise: nothing was removed then; of the
+        commit what `Table.expire_snapshots` raises; OSError where the log cannot be written: files are
+        removed only after it was. A file that is not removed is a row, not an error.
+    Cost: that of the view, and for `expire_plan` two of `reachable` and a commit besides; a request for each
+        thousand files, or for each file where the storage has none for many; three or four for each file that
+        is moved. Memory is that of the rows three times.
+    Source: Iceberg's `DeleteOrphanFilesSparkAction.java`, `ExpireSnapshotsSparkAction.java`; Paimon's
+        `LocalOrphanFilesClean.java`.
+
+    >>> rows = table.orphans().to_arrow()
+    >>> print(rows)                                              # look
+    >>> lakebed.apply(rows, table, log="orders.log").counts
+    """
+    given: object = younger
+    if not isinstance(given, timedelta) or given < timedelta(0):
+        raise ValueError(f"younger is an age, not {younger!r}")
+    positive("files_per_second", files_per_second)
+    plan = reviewed(rows)
+    if plan is None:
+        return Cleanup(table, rows_of())
+    table = table.refresh()
+    plan.check(table)
+    if is_local(table):
+        check_apart(place_of(table, table.location), Place(absolute(str(log))), "the log")
+    work = _Work(table, plan, quarantine, files_per_second)
+    plan = replace(plan, files=respelled(plan.files, table))
+    with CleanupLog(log, work.header) as opened:
+        if plan.view == "orphans":
+            verdicts = looking.at_orphans(
+                plan.files, table, younger, listing, equal_schemes or {}, equal_authorities or {}
+            )
+        else:
+            table, verdicts = expiring.expired(plan, table, opened)
+        return Cleanup(table, work.done(verdicts, opened))
+
+
+class _Work:
+    """Removes or moves the files of a plan, batch by batch."""
+
+    def __init__(self, table: Table, plan: ReviewedPlan, quarantine: Any, files_per_second: int) -> None:
+        self._place, self._remover = place_of(table, table.location), Remover(table)
+        self._table, self._rate, self._reason = table, files_per_second, plan.view
+        self._quarantine = None
+        if quarantine is not None:
+            self._quarantine = place_of(table, str(quarantine))
+            check_apart(self._place, self._quarantine, "the quarantine")
+            self._copying = self._remover.copying()
+        self.header = {
+            "table_id": plan.table_id,
+            "location": self._place.location,
+            "view": plan.view,
+            "planned_at": plan.planned_at.isoformat(),
+            "quarantine": None if self._quarantine is None else self._quarantine.location,
+        }
+
+    def done(self, verdicts: pa.Table, log: CleanupLog) -> pa.Table:
+        """Does what a look has left. Args: verdicts, the files, with a `reason` where one is kept."""
+        begun = frozenset(line["to"] for line in log.lines() if line.get("outcome") == "moving")
+        rows = [rows_of()]
+        for start in range(0, verdicts.num_rows, BATCH):
+            began = time.monotonic()
+            batch = verdicts.slice(start, BATCH)
+            columns = [batch[name].to_pylist() for name in ("file_path", "file_size_in_bytes", "reason")]
+            reasons = [
+                reason or (None if self._place.relative(path) else "it is not in the table's folder")
+                for path, _, reason in zip(*columns, strict=True)
+            ]
+            files = [
+                (path, size)
+                for path, size, reason in zip(*columns[:2], reasons, strict=True)
+                if reason is None
+            ]
+            outcomes = dict(self._batch(files, log, begun)) if files else {}
+            rows.append(_rows(batch, reasons, outcomes))
+            if files:
+                time.sleep(max(0.0, len(files) / self._rate - (time.monotonic() - began)))
+        return pa.concat_tables(rows)
+
+    def _batch(
+        self, files: list[tuple[str, int | None]], log: CleanupLog, begun: frozenset[str]
+    ) -> Iterator[tuple[str, tuple[str, str | None]]]:
+        """Of each file what became of it, and why where nothing did."""
+        targets = {path: self._target(path) for path, _ in files}
+        doing, did = ("removing", "removed") if self._quarantine is None else ("moving", "moved")
+        lines = [
+            {"path": full(self._table, path), "size": size, "reason": self._reason, "outcome": doing}
+            | ({} if targets[path] is None else {"to": targets[path]})
+            for path, size in files
+        ]
+        log.append(lines)
+        errors: dict[str, OSError] = {}
+        if self._quarantine is not None:
+            pairs = [(path, target) for path, target in targets.items() if target is not None]
+            copied = moved(self._copying, pairs, begun)
+            errors = {
+                path: error for (path, _), error in zip(pairs, copied, strict=True) if error is not None
+            }
+        paths = [path for path, _ in files if path not in errors]
+        removed = self._remover.remove(paths) if paths else []
+        errors |= {path: error for path, error in zip(paths, removed, strict=True) if error is not None}
+        words = {path: words_of(error) or type(error).__name__ for path, error in errors.items()}
+        log.append(
+            {**line, "outcome": did}
+            if path not in words
+            else {**line, "outcome": "failed", "error": words[path]}
+            for line, (path, _) in zip(lines, files, strict=True)
+        )
+        for path, _ in files:
+            yield path, (did, None) if path not in words else ("failed", words[path])
+
+    def _target(self, path: str) -> str | None:
+        relative = self._place.relative(path)
+        return None if self._quarantine is None or relative is None else self._quarantine.below(relative)
+
+
+def _rows(
+    batch: pa.Table, reasons: list[str | None], outcomes: dict[str, tuple[str, str | None]]
+) -> pa.Table:
+    paths = batch["file_path"].to_pylist()
+    became = [
+        ("kept", reason) if reason is not None else outcomes[path]
+        for path, reason in zip(paths, reasons, strict=True)
+    ]
+    columns = [batch[name] for name in ("file_path", "kind", "file_size_in_bytes")]
+    return rows_of([*columns, *zip(*became, strict=True)])
