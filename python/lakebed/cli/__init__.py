@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import click
 
 from lakebed import __version__
-from lakebed.cli import avro, demo, doctor, find, health, mcp, report, rewriting, show, views
+from lakebed.cli import avro, cleaning, demo, doctor, find, health, mcp, report, rewriting, show, views
 from lakebed.cli.failures import one_line, warnings_as_lines
 from lakebed.cli.watching import watched
 
@@ -23,7 +23,7 @@ _GROUPS = (
     ("A table", ("show", "health", "report", "find")),
     ("Its files", ("files", "partitions", "buckets", "plan", "deletes", "diff", "appends")),
     ("Its history", ("snapshots", "growth", "file-history", "refs", "schemas", "changelogs")),
-    ("What it keeps", ("verify", "reachable", "orphans", "expire-plan", "rewrite-paths")),
+    ("What it keeps", ("verify", "reachable", "orphans", "expire-plan", "apply", "restore", "rewrite-paths")),
     ("Its metadata", ("manifests", "entries", "indexes", "metadata", "avro")),
     ("Beside tables", ("demo", "doctor", "mcp")),
 )
@@ -97,6 +97,8 @@ def cli() -> None:
 
 for _command in (report, find, rewriting, avro, demo, doctor, mcp):
     cli.add_command(_command.command)
+for _cleaning in (cleaning.apply, cleaning.restore):
+    cli.add_command(_cleaning)
 for _command in (show, health):
     cli.add_command(watched(_command.command))
 for _view in views.VIEWS:

@@ -136,6 +136,30 @@ def table(command: Command) -> Command:
     return cast("Command", click.argument("table")(_opening(run)))
 
 
+def optional_table(command: Command) -> Command:
+    """TABLE and how to open it, which need not be given. The command gets `open_table`, None without
+    TABLE.
+    """
+
+    @functools.wraps(command)
+    def run(
+        table: str | None, opener: Callable[..., Callable[[], Table]], catalog: str | None, **others: Any
+    ) -> Any:
+        def open_table() -> Table:
+            return opener(load_table(loaded(catalog), table) if catalog and table else table)()
+
+        return command(open_table=open_table if table is not None else None, **others)
+
+    return cast("Command", click.argument("table", required=False)(_opening(run)))
+
+
+def reopened(given: dict[str, Any]) -> Table:
+    """A table as another command was given it: `table`, `catalog`, `format`, `branch`, `relocate`."""
+    table, catalog = given["table"], given.get("catalog")
+    how = {"format": given.get("format"), "relocate": given.get("relocate") or {}}
+    return _opened(load_table(loaded(catalog), table) if catalog else table, how, given.get("branch"), {})
+
+
 def tables(command: Command) -> Command:
     """One TABLE or several, folders of tables and namespaces, as `table`. The command gets `tables`, each
     one's name and what opens it, and `is_fleet`, whether more than one table was asked for.

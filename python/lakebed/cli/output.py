@@ -69,6 +69,12 @@ def write(
     writer(read.to_reader(), sys.stdout.buffer)
 
 
+def write_file(rows: pa.Table, form: str, path: str) -> None:
+    """Writes rows that are there into a file, which appears only when it is complete. Raises: OSError."""
+    with _replaced(path) as sink:
+        _WRITERS[form](rows.to_reader(), sink)
+
+
 def write_lines(lines: Iterable[str], path: str | None) -> None:
     """Writes lines of text. Raises: OSError."""
     with _replaced(path) if path is not None else contextlib.nullcontext(sys.stdout.buffer) as sink:
@@ -158,7 +164,7 @@ def _write_parquet(reader: pa.RecordBatchReader, sink: BinaryIO) -> None:
 
     # Parquet has no struct without fields, which is what the partition of an unpartitioned table is.
     names = [f.name for f in reader.schema if not (pa.types.is_struct(f.type) and f.type.num_fields == 0)]
-    schema = pa.schema([reader.schema.field(name) for name in names])
+    schema = pa.schema([reader.schema.field(name) for name in names], reader.schema.metadata)
     with parquet.ParquetWriter(sink, schema) as writer:
         for batch in reader:
             writer.write_batch(batch.select(names))

@@ -13,7 +13,7 @@ import click
 
 from lakebed._display import FIRST, threshold
 from lakebed._specs import SPEC, Specs
-from lakebed.cli import options, render
+from lakebed.cli import cleaning, options, render
 from lakebed.cli.keywords import OF_KEYWORDS
 from lakebed.cli.output import BINARY, write, write_explain
 from lakebed.cli.rows import Order, ShownRows
@@ -39,6 +39,7 @@ _WITHOUT_STEPS = ("snapshots", "changelogs", "refs", "schemas", "manifests", "in
 _of_table = click.option("--columns", metavar="A,B", callback=options.names, help="Columns of the table.")
 # Made whole before their first row, or nearly so: a terminal gets the size of their files in all.
 _OF_FILES = ("orphans", "reachable", "expire_plan", "compaction_plan")
+_PLANS = ("orphans", "expire_plan")
 _NAMES = {"metadata_table": "metadata"}
 _SECTIONS = {
     "lakebed.table.history": "Its history",
@@ -52,8 +53,8 @@ _EXTRA_HELP = {
     "are still known.",
     "metadata_table": 'NAME is "files" for what the engine calls TABLE$files; without NAME, the names there '
     "are.",
-    "orphans": "Nothing is deleted.",
-    "expire_plan": "Nothing is deleted.",
+    "orphans": "Nothing is deleted: `lakebed apply` does so, with the rows that --plan-file keeps.",
+    "expire_plan": "Nothing is deleted: `lakebed apply` does so, with the rows that --plan-file keeps.",
     "verify": "Exits with 0 where nothing is wrong or all findings are warnings, and with 1 where one is an "
     "error, or the table cannot be opened.",
 }
@@ -78,6 +79,7 @@ def view_command(view: str) -> click.Command:
         output_file: str | None,
         order: Order,
         explain: bool = False,
+        plan_file: str | None = None,
         **selection: Any,
     ) -> None:
         table = open_table()
@@ -106,9 +108,13 @@ def view_command(view: str) -> click.Command:
             scan = read(**selection, columns=[*(needed or ()), SPEC], limit=order.view_limit)
         rows: Scan | Read = scan
         fails = False
-        if order.sort or view == "verify" or (is_shown and view in _OF_FILES):
+        if order.sort or view == "verify" or plan_file is not None or (is_shown and view in _OF_FILES):
             with render.progress("reading"):
-                whole = order.read(scan)
+                # A plan is kept with all columns, and printed as it is kept.
+                all_columns = read(**selection, limit=order.view_limit) if plan_file is not None else scan
+                whole = order.read(all_columns)
+            if plan_file is not None:
+                cleaning.keep(plan_file, whole.rows, table)
             fails = view == "verify" and "error" in whole.rows["severity"].to_pylist()
             kept = [*(columns or ()), *((SPEC,) if hides_spec else ())]
             rows = whole if columns is None else whole.select(kept)
@@ -126,6 +132,7 @@ def view_command(view: str) -> click.Command:
     decorators: list[Callable[..., Any]] = [options.table, *keywords.values()]
     decorators += [] if "where" in keywords else [options.no_where]
     decorators += [] if view in _WITHOUT_STEPS else [options.explain]
+    decorators += [cleaning.plan_file] if view in _PLANS else []
     for decorate in reversed([*decorators, options.order, options.output]):
         run = decorate(run)
     described = inspect.getdoc(method) or ""
