@@ -38,6 +38,7 @@ OTHERS = (
     "metadata_table",
     "orphans",
     "expire_plan",
+    "dangling_deletes",
     "verify",
     "reachable",
 )

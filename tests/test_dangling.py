@@ -18,7 +18,7 @@ from test_verify_views import index_manifest
 from trust import long_or
 
 import lakebed
-from lakebed.errors import CorruptError
+from lakebed.errors import CorruptError, UnsupportedError
 from spark_rows import expected
 
 COUNTS = (
@@ -63,6 +63,33 @@ def of_paimon(table: lakebed.Table, where: str | None) -> list[dict[str, Any]]:
     return [{**row, "data_file_count": int(row["referenced_data_file"] in live)} for row in rows]
 
 
+def named(table: lakebed.Table) -> None:
+    """The rows of `dangling_deletes` are the deletes that plans know of that apply to nothing."""
+    deletes = (of_paimon if table.format == "paimon" else of_iceberg)(table, None)
+    paths = table.deletes(columns=["file_path"]).to_arrow()["file_path"].to_pylist()
+    kinds = {1: "position deletes", 2: "equality deletes"}
+    expected = [
+        {
+            "file_path": path,
+            "kind": kinds[one["content"]] if one["content_offset"] is None else "deletion vectors",
+            **{name: one[name] for name in WHICH[1:-1]},
+        }
+        for path, one in zip(paths, deletes, strict=True)
+        if one["data_file_count"] == 0
+    ]
+    scan = table.dangling_deletes()
+    rows = scan.to_arrow()
+    columns = ["file_path", "kind", *WHICH[1:-1]]
+    assert rows.select(columns).to_pylist() == expected
+    assert scan.schema == rows.schema
+    assert rows.schema.names[-4:] == ["modified_at", "table_id", "planned_at", "plan"]
+    assert set(rows["plan"].to_pylist()) <= {'{"view":"dangling_deletes"}'}
+    of_vectors = table.dangling_deletes(columns=["file_path"], filter="kind = 'deletion vectors'", threads=1)
+    vectors = [one["file_path"] for one in expected if one["kind"] == "deletion vectors"]
+    assert of_vectors.to_arrow()["file_path"].to_pylist() == vectors
+    assert table.dangling_deletes(limit=1).to_arrow().num_rows == min(1, len(expected))
+
+
 def in_parts(table: lakebed.Table, parts: int) -> None:
     """The row of many processes is that of one."""
     scan = table.health()
@@ -84,6 +111,7 @@ def check(files: Files, dangling: int, ratio: float) -> None:
     found = counted(opened)
     assert found == by_plans(opened)
     assert (found["dangling_delete_file_count"], found["deleted_record_ratio"]) == (dangling, ratio)
+    named(opened)
     for parts in (1, 4):
         in_parts(opened, parts)
 
@@ -182,6 +210,7 @@ def test_what_plans_refuse_is_not_dangling(add: Callable[[Files], Files], tmp_pa
     with pytest.raises(CorruptError):
         opened.plan().to_arrow()
     assert counted(opened)["dangling_delete_file_count"] == 0
+    assert opened.dangling_deletes().to_arrow().num_rows == 0
     in_parts(opened, 2)
 
 
@@ -224,6 +253,10 @@ def test_vectors_of_paimon_whose_file_is_gone(tmp_path: Path) -> None:
     found = counted(opened)
     assert found == by_plans(opened) == dict(zip(COUNTS, (2, 2, 50, 2, None, 0.25), strict=True))
     assert found == counted(opened, where="id = 1")
+    named(opened)
+    rows = opened.dangling_deletes().to_arrow()
+    with pytest.raises(UnsupportedError, match="'dangling_deletes' are not acted on"):
+        lakebed.apply(rows, opened, log=tmp_path / "log")
     in_parts(opened, 3)
     (one,) = (one for one in opened.health().findings() if one["column"] == "dangling_delete_file_count")
     assert (one["calls"], "`lakebed verify " in one["next_step"]) == ({}, True)
@@ -278,6 +311,7 @@ def some_values(chance: random.Random) -> dict[str, Any]:
 def test_random_tables(seed: int, tmp_path: Path) -> None:
     opened = random_files(seed, tmp_path, foreign=True).open()
     assert counted(opened) == by_plans(opened)
+    named(opened)
     for where in ("city = 'a'", "id > 4"):
         assert counted(opened, where=where) == by_plans(opened, where)
     in_parts(opened, 3)

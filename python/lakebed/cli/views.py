@@ -35,10 +35,19 @@ _TERMINAL_SORT = {
     "overlap": ["-average_depth"],
 }
 # Made from so little that no step of reading them is left out.
-_WITHOUT_STEPS = ("snapshots", "changelogs", "refs", "schemas", "manifests", "indexes", "metadata_table")
+_WITHOUT_STEPS = (
+    "snapshots",
+    "changelogs",
+    "refs",
+    "schemas",
+    "manifests",
+    "indexes",
+    "metadata_table",
+    "dangling_deletes",
+)
 _of_table = click.option("--columns", metavar="A,B", callback=options.names, help="Columns of the table.")
 # Made whole before their first row, or nearly so: a terminal gets the size of their files in all.
-_OF_FILES = ("orphans", "reachable", "expire_plan", "compaction_plan")
+_OF_FILES = ("orphans", "reachable", "expire_plan", "dangling_deletes", "compaction_plan")
 _PLANS = ("orphans", "expire_plan")
 _NAMES = {"metadata_table": "metadata"}
 _SECTIONS = {

@@ -72,6 +72,7 @@ class Table(Changes["Table", Freed]):
     totals = jobs.totals
     orphans = jobs.orphans
     expire_plan = jobs.expire_plan
+    dangling_deletes = jobs.dangling_deletes
     verify = jobs.verify
 
     @property

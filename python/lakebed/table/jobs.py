@@ -196,6 +196,27 @@ def expire_plan(
 
 
 @view(Keywords)
+def dangling_deletes(self: Table, **given: Unpack[Keywords]) -> ViewScan:
+    """One row per delete file and deletion vector of the snapshot that applies to no live data file.
+
+    Readers open them for nothing, or keep them in every plan's index. Those of which it cannot be said what
+    they apply to are none, nor are those that plans refuse. `health` has their sums.
+
+    Returns: `file_path` utf8, `kind` utf8 ("position deletes", "equality deletes", "deletion vectors"),
+        `content_offset` and `content_size_in_bytes` int64 of a vector within its file, `record_count` int64
+        [rows] that it deletes, `file_size_in_bytes` int64 of the file, in which other vectors may be live;
+        then `modified_at` and the columns `table_id`, `planned_at` and `plan` of `orphans`. Manifests name
+        these files, so `lakebed.apply` does not act on them: `health().findings()` has the calls that take
+        them out of the table.
+    Raises: SchemaError, PredicateError, at once; when read, as `files` and `deletes`.
+    Cost: the manifests of deletes twice, and the paths, partitions and, for equality deletes, bounds of all
+        live data files. Memory grows by some 30 bytes for each delete.
+    Source: Iceberg's `RemoveDanglingDeletesSparkAction.java`, `DeleteFileIndex.java`.
+    """
+    return ViewScan(self, "dangling_deletes", View.dangling_deletes(_now()), given)
+
+
+@view(Keywords)
 def verify(self: Table, *, data_files: bool = False, **given: Unpack[Keywords]) -> ViewScan:
     """One row for each thing that is wrong with the table; no rows if nothing is.
 

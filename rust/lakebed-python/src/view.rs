@@ -82,6 +82,11 @@ impl View {
     }
 
     #[staticmethod]
+    fn dangling_deletes(now_ms: i64) -> View {
+        View(view::View::DanglingDeletes { now_ms })
+    }
+
+    #[staticmethod]
     fn verify(data_files: bool) -> View {
         View(view::View::Verify { data_files })
     }

@@ -6,6 +6,7 @@
 
 mod amounts;
 mod positions;
+mod scan;
 
 use std::sync::Arc;
 
@@ -13,6 +14,7 @@ use arrow_array::{Int32Array, RecordBatch};
 
 pub(crate) use amounts::{AMOUNTS, DeleteAmounts};
 pub(crate) use positions::{DELETES, DeleteKind, PositionMarks};
+pub(crate) use scan::DanglingDeletes;
 
 use crate::error::{Result, fitting};
 use crate::record::column;

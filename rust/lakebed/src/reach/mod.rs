@@ -49,6 +49,7 @@ pub(crate) use orphans::Orphans;
 pub(crate) use orphans_job::OrphansJob;
 pub(crate) use other_tables::OtherReach;
 pub(crate) use partitioner::{EntryFile, Partitioner};
+pub(crate) use plan_columns::PlanColumns;
 pub(crate) use prefixes::Prefixes;
 pub(crate) use record::{Fact, records};
 pub(crate) use sets::{RootSets, Roots, SetId};

@@ -22,7 +22,7 @@ const UNKNOWN: &str = "unknown";
 
 /// The same values for all rows of a plan.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct PlanColumns {
+pub(crate) struct PlanColumns {
     table_id: Option<String>,
     planned_ms: i64,
     /// The view and its rules, as an object of JSON.
@@ -48,12 +48,20 @@ impl PlanColumns {
         PlanColumns::of(table, *now_ms, &plan)
     }
 
+    /// Of deletes of a table that apply to no data file.
+    ///
+    /// # Errors
+    /// Those of [`LakeTable::identity`].
+    pub(crate) fn of_dangling(table: &dyn LakeTable, now_ms: i64) -> Result<PlanColumns> {
+        PlanColumns::of(table, now_ms, &json!({"view": "dangling_deletes"}))
+    }
+
     fn of(table: &dyn LakeTable, planned_ms: i64, plan: &Value) -> Result<PlanColumns> {
         Ok(PlanColumns { table_id: table.identity()?, planned_ms, plan: plan.to_string() })
     }
 
     /// For the schema of rows that are not read yet.
-    pub(super) fn unread() -> PlanColumns {
+    pub(crate) fn unread() -> PlanColumns {
         PlanColumns { table_id: None, planned_ms: 0, plan: String::new() }
     }
 
@@ -61,7 +69,7 @@ impl PlanColumns {
     ///
     /// # Errors
     /// `UnknownColumn`, `FilterColumn`, `Predicate`; `Timestamp` for a time of the plan beyond 64 bits.
-    pub(super) fn selected(&self, rows: &RecordBatch, options: &ScanOptions) -> Result<RecordBatch> {
+    pub(crate) fn selected(&self, rows: &RecordBatch, options: &ScanOptions) -> Result<RecordBatch> {
         select(&self.of_rows(rows)?, options.columns.as_deref(), options.filter.as_deref())
     }
 

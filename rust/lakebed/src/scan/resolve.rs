@@ -1,6 +1,7 @@
 //! Which scan makes the rows of a view, for every format.
 
 use super::{Format, ScanOptions, ViewScan};
+use crate::dangling::DanglingDeletes;
 use crate::diff::{AppendScan, DiffScan};
 use crate::distributed::Distributed;
 use crate::error::Result;
@@ -36,6 +37,7 @@ pub(crate) fn resolve<F: Format>(
         }
         View::Growth => Box::new(GrowthScan::new(table.noting(), options)?),
         View::FileHistory => Box::new(FileHistoryScan::new(table.noting(), options)?),
+        View::DanglingDeletes { now_ms } => Box::new(DanglingDeletes::new(table.noting(), now_ms, options)?),
         View::Verify { data_files } => table.verify(data_files, options)?,
         View::Reachable => Box::new(Reachable::new(table.reach(false)?, options)?),
         View::Orphans { which, newest } => {

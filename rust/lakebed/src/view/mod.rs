@@ -74,6 +74,11 @@ pub enum View {
     Health,
     /// One row per deletion vector.
     Deletes,
+    /// One row per delete file or deletion vector of the snapshot that applies to no live data file.
+    DanglingDeletes {
+        /// When they are looked for, in milliseconds since 1970 UTC: what rows say of their plan.
+        now_ms: i64,
+    },
     /// One row per data file that a query must read, with the deletes that apply to it.
     Plan,
     /// One row per index file.
@@ -182,6 +187,7 @@ impl View {
             View::Buckets => "buckets",
             View::Health => "health",
             View::Deletes => "deletes",
+            View::DanglingDeletes { .. } => "dangling_deletes",
             View::Plan => "plan",
             View::Indexes => "indexes",
             View::Diff { .. } => "diff",

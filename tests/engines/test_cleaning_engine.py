@@ -1,0 +1,102 @@
+"""The engines as judges of what is removed: file by file, on copies, and they read what is left."""
+
+from __future__ import annotations
+
+import shutil
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+import small_tables
+from covering import each_covering_paimon_table
+from test_cleaning_expiries import overwritten
+
+import lakebed
+
+if TYPE_CHECKING:
+    from java_engine import JavaEngine
+
+    from shared_data import GoldenTable
+
+pytestmark = [pytest.mark.jvm, pytest.mark.filterwarnings("ignore::lakebed.errors.LakebedWarning")]
+
+HINTS = ("EARLIEST", "LATEST")
+
+
+def lying(folder: Path) -> set[str]:
+    """The files of a folder, by their names below it, without those that say what is first and last."""
+    files = (file for file in folder.rglob("*") if file.is_file() and file.name not in HINTS)
+    return {str(file.relative_to(folder)) for file in files}
+
+
+def newest(table: lakebed.Table) -> Path:
+    """The newest metadata file of an Iceberg table."""
+    files = Path(table.location, "metadata").glob("v*.metadata.json")
+    return max(files, key=lambda file: int(file.name[1:].partition(".")[0]))
+
+
+@each_covering_paimon_table()
+@pytest.mark.parametrize("retain", [1, 3])
+def test_paimon_is_left_with_the_engines_files(
+    table: GoldenTable, retain: int, tmp_path: Path, paimon_java: JavaEngine
+):
+    theirs, ours = (Path(shutil.copytree(table.path, tmp_path / name / table.path.name)) for name in "ab")
+    opened = lakebed.open_table(ours)
+    if int(opened.properties.get("snapshot.num-retained.max", retain)) < retain:
+        pytest.skip("both refuse it")
+    reached = opened.reachable().to_arrow().to_pylist()
+    of_branches = {
+        str(Path(row["file_path"]).relative_to(ours))
+        for row in reached
+        if " of branch " in row["last_reached_by"] and Path(row["file_path"]).is_relative_to(ours)
+    }
+    options = {"snapshot.time-retained": "0 ms", "snapshot.num-retained.min": str(retain)}
+    paimon_java.ask("expire", table=theirs, options=options)
+    after, files = opened.expire_snapshots(timedelta(0), retain, remove_files=True, log=tmp_path / "log")
+    assert set(files.to_arrow()["outcome"].to_pylist()) <= {"removed"}
+    # The engine does not look at branches that have the same files.
+    assert lying(ours) - of_branches == lying(theirs) - of_branches
+    read = [paimon_java.ask("read", table=one)["snapshots"] for one in (ours, theirs)]
+    ids = [[int(one["id"]) for one in snapshots] for snapshots in read]
+    assert ids[0] == ids[1]
+    assert {*after.snapshots().to_arrow()["snapshot_id"].to_pylist()} <= {*ids[0]}
+
+
+@pytest.mark.parametrize("retain", [1, 3])
+@pytest.mark.parametrize("format_version", [1, 2, 3])
+def test_iceberg_is_left_without_the_engines_files(
+    retain: int, format_version: int, tmp_path: Path, iceberg_java: JavaEngine
+):
+    """And PyIceberg reads each snapshot and tag that is left."""
+    from pyiceberg.table import StaticTable
+
+    table = small_tables.iceberg(tmp_path / "t", **{"format-version": str(format_version)})
+    for number in range(6):
+        table = overwritten(table, f"data-{number}")
+        if number == 1:
+            table.create_tag("kept")
+    table = table.refresh()
+    branch = table.create_branch("side", at="kept")
+    overwritten(branch, "data-side")
+    table = table.refresh()
+    now = datetime.now(timezone.utc)
+    answer = iceberg_java.ask(
+        "expire",
+        metadata=newest(table),
+        relocate={},
+        older_than=int(now.timestamp() * 1000),
+        retain_last=retain,
+    )
+    assert answer["files"]
+    before = lying(tmp_path / "t")
+    after, files = table.expire_snapshots(now, retain, remove_files=True, log=tmp_path / "log")
+    gone = {str(tmp_path / "t" / name) for name in before - lying(tmp_path / "t")}
+    assert gone == {path.removeprefix("file:") for path in answer["files"]}
+    assert gone == set(files.to_arrow()["file_path"].to_pylist())
+    static = StaticTable.from_metadata(str(newest(after)))
+    refs = static.metadata.refs
+    assert set(refs) == {"main", "kept", "side"}
+    for snapshot in static.metadata.snapshots:
+        for task in static.scan(snapshot_id=snapshot.snapshot_id).plan_files():
+            assert Path(task.file.file_path).is_file()
