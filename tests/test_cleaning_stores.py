@@ -11,6 +11,7 @@ from typing import Any
 import object_store
 import pytest
 import small_tables
+from object_store import Answer, Asked
 
 import lakebed
 from lakebed import Table
@@ -134,3 +135,35 @@ def test_a_storage_that_removes_nothing_is_refused(tmp_path: Path):
     with pytest.raises(lakebed.errors.UnsupportedError, match="removes no files"):
         lakebed.apply(rows, table, log=tmp_path / "log")
     assert Path(lost).exists()
+
+
+DENIED = b"<Code>AccessDenied</Code><Message>no</Message>"
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_a_server_that_refuses_one_file_of_many(server: str, tmp_path: Path, library: str):
+    """In its answer to the request for many, and to that for the file alone."""
+    made = OnStore(server, library, f"refused-{library}")
+    refused = f"{made.prefix}/t/{made.bucket}/data-7x.parquet"
+
+    def breaks(asked: Asked, answer: Answer, _headers: dict[str, str]) -> Answer:
+        headers = {"Content-Type": "application/xml"}
+        # obstore asks in this way for a file alone too, and wants no word of files that it did not ask for.
+        is_of_it = library != "obstore" or b"data-7x" in answer.body
+        if asked.method == "POST" and "delete" in asked.path and is_of_it:
+            errors = b"<Error><Key>" + refused.encode() + b"</Key>" + DENIED + b"</Error>"
+            return Answer(200, headers, b"<DeleteResult>" + errors + b"</DeleteResult>")
+        if asked.method == "DELETE" and "data-7x" in asked.path:
+            return Answer(403, headers, b"<Error>" + DENIED + b"</Error>")
+        return answer
+
+    with object_store.proxy(server) as (address, proxy):
+        table = made.opened(address)
+        rows = table.orphans(NOW).to_arrow()
+        proxy.breaks = breaks
+        done = lakebed.apply(rows, table, log=tmp_path / "log", younger=NOW)
+    assert done.counts == {"removed": len(NAMES), "failed": 1}
+    (failed,) = (row for row in done.rows.to_pylist() if row["outcome"] == "failed")
+    assert failed["file_path"].endswith("/data-7x.parquet")
+    assert failed["reason"]
+    assert not {f"{made.bucket}/{name}.parquet" for name in NAMES} & made.names("t")
