@@ -284,6 +284,22 @@ def test_a_copy_that_names_its_origin_is_refused(tmp_path: Path):
     assert Path(tmp_path / "t" / "data" / "data-lost.parquet").exists()
 
 
+def test_a_table_of_which_nobody_says_what_is_newest_is_refused(tmp_path: Path):
+    """An earlier metadata file would have the files of later commits for orphans."""
+    table = small_tables.iceberg(tmp_path / "t", "data/data-a.parquet")
+    earlier = small_tables.newest(table)
+    small_tables.added(table, small_tables.data(tmp_path / "t", "data/data-b.parquet"))
+    later = str(tmp_path / "t" / "data" / "data-b.parquet")
+    aged(later)
+    opened = lakebed.open_table(earlier)
+    rows = opened.orphans().to_arrow()
+    assert later in rows["file_path"].to_pylist()
+    with pytest.raises(UnsupportedError, match="may not be the newest"):
+        lakebed.apply(rows, opened, log=tmp_path / "log")
+    assert lakebed.apply(rows, lakebed.open_table(tmp_path / "t"), log=tmp_path / "log").counts == {"kept": 1}
+    assert Path(later).exists()
+
+
 def test_log_and_quarantine_are_apart_from_the_table(made: Made, tmp_path: Path):
     table, lost = made
     rows = table.orphans().to_arrow()

@@ -15,7 +15,7 @@ import small_tables
 import lakebed
 from lakebed import Table
 from lakebed.cleaning.log import CleanupLog
-from lakebed.errors import UnsupportedError
+from lakebed.errors import LocationError, UnsupportedError
 from lakebed.storage.removal import LocalFiles
 
 NOW = timedelta(0)
@@ -115,6 +115,24 @@ def test_rows_of_files_alone_commit_nothing(table: Table, tmp_path: Path):
     assert set(done.counts) == {"kept"}
     assert done.table.snapshots().to_arrow() == table.snapshots().to_arrow()
     whole(table)
+
+
+def test_rows_of_another_branch_are_refused(tmp_path: Path):
+    """Its snapshots have the same numbers."""
+    table = small_tables.paimon(tmp_path / "t")
+    for number in range(3):
+        table = overwritten(table, f"data-{number}")
+    table.create_tag("first", at=1)
+    branch = table.create_branch("side", at="first")
+    for number in range(3):
+        branch = overwritten(branch, f"data-side-{number}")
+    rows = branch.expire_plan(NOW, 1).to_arrow()
+    with pytest.raises(LocationError, match="of branch 'side', and the table is on 'main'"):
+        lakebed.apply(rows, table, log=tmp_path / "log")
+    assert table.refresh().snapshots().to_arrow().num_rows == 3
+    assert set(lakebed.apply(rows, branch, log=tmp_path / "log").counts) == {"removed"}
+    assert data_files(table) == ["data-0", "data-1", "data-2", "data-side-2"]
+    assert table.refresh().verify(data_files=True).to_arrow().num_rows == 0
 
 
 def test_a_tag_made_since_the_plan_keeps_its_files(table: Table, tmp_path: Path):

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 OLDEST = timedelta(hours=24)
 """How old a plan may be that is acted on."""
 
+_METADATA_FILES = (".metadata.json", ".metadata.json.gz")
+
 _SKEW = timedelta(minutes=5)
 """How far another machine's clock may be ahead of this one's."""
 
@@ -62,12 +64,25 @@ class ReviewedPlan:
     def check(self, table: Table) -> None:
         """Refuses what may not be acted on.
 
-        Raises: LocationError for rows of another table; CommitConflictError for a plan that is too old, or
-            of a time that is still to come.
+        Raises: LocationError for rows of another table or branch; UnsupportedError for a table of which
+            nobody says what is newest; CommitConflictError for a plan that is too old, or of a time that is
+            still to come.
         """
         if (own := table.core.identity()) != self.table_id:
             message = f"the rows are of another table: theirs is {self.table_id!r}, this one {own!r}"
             raise LocationError(message, kind="location", path=table.location, field="table_id")
+        branch = self.rules.get("branch", table.branch)
+        if table.format == "paimon" and branch != table.branch:
+            # Snapshots of branches have the same numbers.
+            message = f"the rows are of branch {branch!r}, and the table is on {table.branch!r}"
+            raise LocationError(message, kind="location", path=table.location, field="plan")
+        opening = table.opening
+        if opening.entry is None and opening.pointer is None and opening.path.endswith(_METADATA_FILES):
+            message = (
+                "the table was opened by a metadata file, which may not be the newest: open its folder, or "
+                "its catalog's table"
+            )
+            raise UnsupportedError(message, kind="unsupported", path=table.location)
         age = datetime.now(timezone.utc) - self.planned_at
         if not -_SKEW <= age <= OLDEST:
             when = self.planned_at.isoformat(" ", "seconds")

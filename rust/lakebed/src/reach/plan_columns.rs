@@ -44,7 +44,12 @@ impl PlanColumns {
     /// Those of [`LakeTable::identity`].
     pub(super) fn of_expiry(table: &dyn LakeTable, rules: &Retention) -> Result<PlanColumns> {
         let Retention { older_than_ms, retain_last, now_ms } = rules;
-        let plan = json!({"view": "expire_plan", "older_than_ms": older_than_ms, "retain_last": retain_last});
+        let plan = json!({
+            "view": "expire_plan",
+            "branch": table.branch(),
+            "older_than_ms": older_than_ms,
+            "retain_last": retain_last,
+        });
         PlanColumns::of(table, *now_ms, &plan)
     }
 
