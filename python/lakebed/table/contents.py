@@ -269,8 +269,9 @@ def compaction_plan(
         ratio counts), `removed_delete_count` int32 (deletion vectors, which go with the file; other deletes
         stay until nothing needs them), `reason` utf8: "small", "large", "delete files", "deleted rows" or,
         where all are rewritten, "all". By groups.
-        Which files there are is exact. So are the groups, but where files of a partition are more than one
-        group: the engine fills these in the order in which its threads read manifests, which is chance.
+        Exact where the files of each partition fit one group, of 100 GiB by default. More groups the engine
+        fills in the order in which its threads read manifests: which file is in which, and which few are left
+        over, is chance.
     Raises: at once SchemaError (a ValueError) for an option that the engine refuses, UnsupportedError for
         `max-files-to-rewrite` and for a Paimon table, PredicateError; errors of the data when read.
     Cost: that of `plan` and of `deletes`; memory is that of the plan.
