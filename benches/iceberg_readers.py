@@ -141,6 +141,19 @@ def pyiceberg(
     return run
 
 
+def _on_lakebed(corpus: Corpus, read: Callable[..., Run], **options: Any) -> Run:
+    """A run of PyIceberg's with lakebed below it."""
+    import lakebed.pyiceberg
+
+    run = read(corpus, **options)
+
+    def installed() -> Any:
+        with lakebed.pyiceberg.installed():
+            return run()
+
+    return installed
+
+
 def _pyiceberg_core_entries(corpus: Corpus) -> Run:
     from pyiceberg_core.manifest import read_manifest_entries
 
@@ -246,6 +259,7 @@ READERS = {
         reader("polars", "entries", polars_entries),
         reader("duckdb", "entries", duckdb_entries),
         reader("pyiceberg", "entries", _pyiceberg_manifests),
+        reader("pyiceberg on lakebed", "entries", _on_lakebed, read=_pyiceberg_manifests),
         reader("pyiceberg-core", "entries", _pyiceberg_core_entries),
         *ours("projected", lakebed_entries, columns=PROJECTED),
         reader("lakebed.avro", "projected", lakebed_reads, name="avro.read", columns=PROJECTED_AVRO),
@@ -256,7 +270,16 @@ READERS = {
         *ours("files", lakebed_view),
         reader("lakebed, stats of all", "files", _lakebed_all_stats),
         reader("pyiceberg inspect.files", "files", pyiceberg, _GIL, view="files"),
+        reader("pyiceberg inspect.entries", "files", pyiceberg, _GIL, view="entries"),
         reader("pyiceberg plan", "files", pyiceberg, _GIL, view="plan"),
+        *(
+            reader(f"{label} on lakebed", "files", _on_lakebed, _GIL, read=pyiceberg, view=view)
+            for label, view in (
+                ("pyiceberg inspect.files", "files"),
+                ("pyiceberg inspect.entries", "entries"),
+                ("pyiceberg plan", "plan"),
+            )
+        ),
         reader("lakebed", "stream", lakebed_stream, "all"),
         reader("pyiceberg inspect.files", "stream", pyiceberg, _GIL, view="files"),
         *ours(PLAN[1], lakebed_stream, view="plan"),
@@ -267,6 +290,7 @@ READERS = {
             for one in (
                 *ours(task, lakebed_view, view="plan", deletes="ids", **where),
                 reader("pyiceberg", task, pyiceberg, _GIL, view="plan", **where),
+                reader("pyiceberg on lakebed", task, _on_lakebed, _GIL, read=pyiceberg, view="plan", **where),
                 reader("polars-iceberg", task, polars_iceberg, "all", **where),
             )
         ),

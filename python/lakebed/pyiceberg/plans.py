@@ -1,4 +1,4 @@
-"""Plans for PyIceberg: its own tasks, found by lakebed. Importing this module imports no PyIceberg."""
+"""Plans of a table of PyIceberg, as its own tasks and without `install`."""
 
 from __future__ import annotations
 

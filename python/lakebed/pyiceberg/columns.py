@@ -1,0 +1,382 @@
+"""The entries of a manifest as Arrow columns, and the values of PyIceberg's objects that are made of them."""
+
+from __future__ import annotations
+
+import json
+from array import array as array_of
+from functools import lru_cache
+from io import BytesIO
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pyarrow as pa
+from pyiceberg import types
+from pyiceberg.avro.codecs import KNOWN_CODECS
+from pyiceberg.avro.file import AvroFile
+from pyiceberg.avro.reader import EMPTY_DICT
+from pyiceberg.avro.resolver import resolve_reader
+from pyiceberg.manifest import (
+    DATA_FILE_TYPE,
+    DEFAULT_READ_VERSION,
+    MANIFEST_ENTRY_SCHEMAS,
+    DataFile,
+    DataFileContent,
+    FileFormat,
+    ManifestEntry,
+    ManifestEntryStatus,
+)
+from pyiceberg.typedef import Record
+from pyiceberg.utils.lazydict import LazyDict
+from pyiceberg.utils.schema_conversion import AvroSchemaConversion
+
+from lakebed import _native
+from lakebed._source import resolve_source
+from lakebed.errors import LakebedError
+from lakebed.iceberg.reading import read_manifest
+from lakebed.limits import LIMITS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+STATUSES, CONTENTS = tuple(ManifestEntryStatus), tuple(DataFileContent)
+ENTRIES = MANIFEST_ENTRY_SCHEMAS[DEFAULT_READ_VERSION]
+READ_TYPES: dict[int, Any] = {-1: ManifestEntry, 2: DataFile}
+READ_ENUMS: dict[int, Any] = {0: ManifestEntryStatus, 101: FileFormat, 134: DataFileContent}
+"""How PyIceberg reads a manifest of any version."""
+_FILE: Any = DATA_FILE_TYPE[DEFAULT_READ_VERSION]
+NO_CONTENT = _FILE.field(134).initial_default
+DELETED = ManifestEntryStatus.DELETED.value
+COUNTS = ("column_sizes", "value_counts", "null_value_counts", "nan_value_counts")
+BOUNDS = ("lower_bounds", "upper_bounds")
+FIRST = (
+    "status", "snapshot_id", "sequence_number", "file_sequence_number", "content", "file_path", "file_format",
+    "partition", "record_count", "file_size_in_bytes",
+)  # fmt: skip
+LATER = (*COUNTS, *BOUNDS, "key_metadata", "split_offsets", "equality_ids", "sort_order_id")
+"""What is decoded when an entry is first asked for one of them: most of a manifest's bytes."""
+
+
+class NotTheSameError(Exception):
+    """Why PyIceberg's own code must read a file; the text has no path."""
+
+
+class FileInMemory:
+    """A `FileIO` and an `InputFile` of PyIceberg's, of one file that was read."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+
+    def new_input(self, _location: str) -> FileInMemory:
+        """The file, whatever it is called."""
+        return self
+
+    def open(self, seekable: bool = True) -> BytesIO:  # noqa: ARG002 - as PyIceberg calls it
+        """Its bytes."""
+        return BytesIO(self._data)
+
+
+def file_bytes(io: Any, location: str) -> bytes:
+    """A file as PyIceberg reads it: whole, by the table's own `FileIO`."""
+    with io.new_input(location).open() as stream:
+        return bytes(stream.read())
+
+
+def header_schema(data: bytes) -> str:
+    """The Avro schema of a file. Raises: NotTheSameError where PyIceberg does not read it; LakebedError."""
+    text, metadata = _native.avro_header(resolve_source(data), LIMITS)
+    codec = metadata.get("avro.codec", b"").decode("utf-8", "replace")
+    if codec not in KNOWN_CODECS:
+        # Without a codec PyIceberg inflates; what it makes of that is its own.
+        raise NotTheSameError(f"codec {codec!r}")
+    return text
+
+
+class StoredTypes(NamedTuple):
+    """What of a manifest's Avro schema decides how PyIceberg reads it."""
+
+    partition: tuple[Any, ...]
+    """Its types of the partition's fields."""
+    has_content: bool
+    """Whether entries say what their files hold, which those of version 1 do not."""
+
+
+@lru_cache(maxsize=256)
+def stored_types(schema: str) -> StoredTypes | str:
+    """What of an Avro schema decides how PyIceberg reads it, or why it is not read here."""
+    try:
+        stored: Any = AvroSchemaConversion().avro_to_iceberg(json.loads(schema))
+        # Refuses what PyIceberg refuses: fields that are not there, or of other types.
+        resolve_reader(stored, ENTRIES, READ_TYPES, READ_ENUMS)
+        fields = {field.field_id: field for field in stored.find_field(2).field_type.fields}
+    except Exception as error:  # noqa: BLE001 - of many classes; PyIceberg's own code raises it again
+        return f"a schema that PyIceberg does not take ({type(error).__name__})"
+    for numbers, value in (((108, 109, 110, 137), types.LongType), ((125, 128), types.BinaryType)):
+        for number in numbers:
+            kind = fields[number].field_type if number in fields else None
+            if kind is not None and not (
+                isinstance(kind.key_type, types.IntegerType)
+                and isinstance(kind.value_type, value)
+                and kind.value_required
+            ):
+                return f"metrics of another type than the specification's (field {number})"
+    if any(number in fields and not fields[number].field_type.element_required for number in (132, 135)):
+        return "lists with nulls"
+    partition = tuple(field.field_type for field in fields[102].field_type.fields)
+    return StoredTypes(partition, has_content=134 in fields)
+
+
+def _whole(array: pa.Array) -> list[Any]:
+    """Numbers, dates and times as the integers that they are stored as."""
+    if array.null_count:
+        return array.view(pa.int32() if array.type.bit_width == 32 else pa.int64()).to_pylist()  # type: ignore[no-any-return]
+    raw = memoryview(array.buffers()[1] or b"").cast("B")
+    values: Any = raw.cast("i") if array.type.bit_width == 32 else raw.cast("q")
+    found: list[int] = values[array.offset : array.offset + len(array)].tolist()
+    return found
+
+
+def _texts(array: pa.Array) -> list[Any]:
+    if array.null_count or not len(array):
+        return array.to_pylist()  # type: ignore[no-any-return]
+    _, offsets, data = array.buffers()
+    ends = memoryview(offsets).cast("i")[array.offset : array.offset + len(array) + 1].tolist()
+    raw = bytes(memoryview(data)[ends[0] : ends[-1]]) if data is not None else b""
+    begin = ends[0]
+    if raw.isascii():
+        text = raw.decode("ascii")
+        return [text[a - begin : b - begin] for a, b in pairwise(ends)]
+    return [raw[a - begin : b - begin].decode() for a, b in pairwise(ends)]
+
+
+def _values(array: pa.Array) -> list[Any]:
+    kind = array.type
+    if pa.types.is_string(kind):
+        return _texts(array)
+    if array.null_count == len(array):
+        return [None] * len(array)
+    if pa.types.is_list(kind) and not array.null_count:
+        ends, flat = _whole(array.offsets), _values(array.values)
+        return [flat[a:b] for a, b in pairwise(ends)]
+    is_number = pa.types.is_signed_integer(kind) or pa.types.is_temporal(kind)
+    return _whole(array) if is_number else array.to_pylist()
+
+
+_DAYS = (types.IntegerType, types.DateType)
+_MICROS = (types.LongType, types.TimeType, types.TimestampType, types.TimestamptzType)
+
+
+def _is_kept(stored: Any, kind: pa.DataType) -> bool:
+    """Whether a column has the values that PyIceberg reads of this type."""
+    if pa.types.is_int32(kind) or pa.types.is_date32(kind):
+        return isinstance(stored, _DAYS)
+    if pa.types.is_int64(kind):
+        return isinstance(stored, _DAYS[:1] + _MICROS)
+    if pa.types.is_time64(kind) or pa.types.is_timestamp(kind):
+        return kind.unit == "us" and isinstance(stored, _MICROS)
+    plain: tuple[tuple[Callable[[pa.DataType], bool], Any], ...] = (
+        (pa.types.is_string, types.StringType),
+        (pa.types.is_boolean, types.BooleanType),
+        (pa.types.is_binary, types.BinaryType),
+    )
+    # What PyIceberg makes of floating point, decimals, UUIDs and fixed-size bytes is its own.
+    return any(is_kind(kind) and isinstance(stored, one) for is_kind, one in plain)
+
+
+class ManifestColumns:
+    """The entries of a manifest, in file order, with what they inherit."""
+
+    def __init__(self, data: bytes, manifest: Any) -> None:
+        """Decodes what a plan looks at; the rest when it is asked for.
+
+        Args: data, of the whole file; manifest, PyIceberg's `ManifestFile`.
+        Raises: NotTheSameError; LakebedError for what lakebed does not read.
+        """
+        types_of_schema = stored_types(header_schema(data))
+        if isinstance(types_of_schema, str):
+            raise NotTheSameError(types_of_schema)
+        kinds, self._has_content = types_of_schema
+        self._data: bytes | None = data
+        self.spec_id = manifest.partition_spec_id
+        self._inherited = (manifest.added_snapshot_id, manifest.sequence_number)
+        self._lists: dict[str, list[Any]] = {}
+        self._arrays = _arrays(data, FIRST)
+        found = self._arrays["partition"].flatten() if kinds else []
+        if len(found) != len(kinds):
+            raise NotTheSameError("partitions of another number of fields than stored")
+        for stored, array in zip(kinds, found, strict=True):
+            if not _is_kept(stored, array.type):
+                raise NotTheSameError(f"a partition of {stored}")
+        self._partition: Sequence[pa.Array] = found
+        self._records: list[Any] = [None] * len(self)
+        self._made: dict[str, dict[int, Any]] = {}
+        self._own: list[Any] | None = None
+        if self._has_content and self._arrays["content"].null_count:
+            raise NotTheSameError("nulls for what files hold")
+        contents, formats = self.contents, self.list_of("file_format")
+        if max(self.list_of("status"), default=0) > 2 or max(contents, default=0) > 2:
+            raise NotTheSameError("an unknown status or content")
+        try:
+            by_text = {text: FileFormat(text) for text in set(formats)}
+        except ValueError:
+            raise NotTheSameError("an unknown file format") from None
+        self.formats = [by_text[text] for text in formats]
+
+    def __len__(self) -> int:
+        return len(self._arrays["status"])
+
+    def array(self, name: str) -> pa.Array:
+        """A column as lakebed decodes it. Raises: LakebedError."""
+        data = self._data
+        if name not in self._arrays and data is not None:
+            # Two threads may both decode; there is no lock that a fork could leave taken.
+            self._arrays = self._arrays | _arrays(data, LATER)
+            self._data = None
+        return self._arrays[name]
+
+    @property
+    def partition(self) -> Sequence[pa.Array]:
+        """The columns of the partition, in the order of its fields."""
+        return self._partition
+
+    def list_of(self, name: str) -> list[Any]:
+        """A column as Python's own values, which are kept."""
+        found = self._lists.get(name)
+        if found is None:
+            found = self._lists[name] = _values(self.array(name))
+        return found
+
+    @property
+    def contents(self) -> list[int]:
+        """What each file holds; version 1 has data alone."""
+        found = self._lists.get("content")
+        if found is None:
+            array = self._arrays["content"]
+            found = _values(array.fill_null(0))
+            self._lists["content"] = found
+        return found
+
+    def content_of(self, row: int) -> Any:
+        """What a file holds; PyIceberg has a number where it is not stored."""
+        return CONTENTS[self.contents[row]] if self._has_content else NO_CONTENT
+
+    def inherited(self, name: str) -> list[int | None]:
+        """A column of numbers that entries inherit where they leave it out."""
+        found = self._lists.get(f"inherited {name}")
+        if found is not None:
+            return found
+        snapshot_id, sequence_number = self._inherited
+        found = self.list_of(name)
+        if self._arrays[name].null_count:
+            if name == "snapshot_id":
+                found = [snapshot_id if one is None else one for one in found]
+            else:
+                takes = [sequence_number == 0 or status == 1 for status in self.list_of("status")]
+                found = [
+                    sequence_number if one is None and inherits else one
+                    for one, inherits in zip(found, takes, strict=True)
+                ]
+        self._lists[f"inherited {name}"] = found
+        return found
+
+    def live_rows(self) -> Sequence[int]:
+        """The rows of entries that are not deleted."""
+        statuses = self.list_of("status")
+        if DELETED not in statuses:
+            return range(len(statuses))
+        return [row for row, status in enumerate(statuses) if status != DELETED]
+
+    def partition_keys(self) -> list[tuple[Any, ...]]:
+        """The values of each file's partition."""
+        found = self._lists.get("partition keys")
+        if found is None:
+            found = list(zip(*map(_values, self._partition), strict=True)) or [()] * len(self)
+            self._lists["partition keys"] = found
+        return found
+
+    def partition_of(self, row: int) -> Any:
+        """The partition of a file, the same object each time."""
+        found = self._records[row]
+        if found is None:
+            found = self._records[row] = Record(*self.partition_keys()[row])
+        return found
+
+    def file_values(self, row: int) -> list[Any]:
+        """What PyIceberg's `DataFile` holds."""
+        try:
+            later = [self.later(name, row) for name in LATER]
+        except (LakebedError, NotTheSameError):
+            later = self._read_by_pyiceberg()[row]
+        return [
+            self.content_of(row),
+            self.list_of("file_path")[row],
+            self.formats[row],
+            self.partition_of(row),
+            self.list_of("record_count")[row],
+            self.list_of("file_size_in_bytes")[row],
+            *later,
+        ]
+
+    def later(self, name: str, row: int) -> Any:
+        """A value of a column that is decoded late, the same object each time."""
+        if name not in COUNTS and name not in BOUNDS:
+            return self.list_of(name)[row]
+        made = self._made.setdefault(name, {})
+        if row not in made:
+            # Of two threads that make one, both have that of the first.
+            value = self._counts(name, row) if name in COUNTS else self._bounds(name, row)
+            made.setdefault(row, value)
+        return made[row]
+
+    def _read_by_pyiceberg(self) -> list[Any]:
+        """What lakebed refuses of metrics, such as too many of them."""
+        if self._own is None:
+            file: Any = FileInMemory(self._data or b"")
+            with AvroFile[ManifestEntry](file, ENTRIES, READ_TYPES, READ_ENUMS) as reader:
+                self._own = [entry.data_file._data[6:] for entry in reader]
+        return self._own
+
+    def _metrics(self, name: str) -> tuple[Any, ...]:
+        """A map of all rows: which of them have one, where each begins, and what is in them."""
+        found: Any = self._lists.get(f"metrics {name}")
+        if found is None:
+            array = self.array(name)
+            valid = array.is_valid().to_pylist() if array.null_count else None
+            ends, keys = _whole(array.offsets), _whole(array.keys)
+            if name in BOUNDS:
+                places = memoryview(array.items.buffers()[1] or b"\0" * 4).cast("i")
+                places = places[array.items.offset :]
+                data = array.items.buffers()[2]
+                found = (valid, ends, keys, places, b"" if data is None else data.to_pybytes())
+            else:
+                # As PyIceberg's reader has them: a key, its value, the next key.
+                pairs = array_of("q", bytes(16 * len(keys)))
+                pairs[::2], pairs[1::2] = array_of("q", keys), array_of("q", _whole(array.items))
+                found = (valid, ends, pairs)
+            self._lists[f"metrics {name}"] = found
+        return found  # type: ignore[no-any-return]
+
+    def _counts(self, name: str, row: int) -> Any:
+        valid, ends, pairs = self._metrics(name)
+        if valid is not None and not valid[row]:
+            return None
+        first, end = ends[row], ends[row + 1]
+        return EMPTY_DICT if first == end else LazyDict([tuple(pairs[2 * first : 2 * end])])
+
+    def _bounds(self, name: str, row: int) -> dict[int, bytes] | None:
+        valid, ends, keys, places, data = self._metrics(name)
+        if valid is not None and not valid[row]:
+            return None
+        first, end = ends[row], ends[row + 1]
+        cut = [data[a:b] for a, b in pairwise(places[first : end + 1].tolist())]
+        return dict(zip(keys[first:end], cut, strict=True))
+
+
+def _arrays(data: bytes, columns: Sequence[str]) -> dict[str, pa.Array]:
+    table = read_manifest(data, columns=columns, threads=1).to_arrow().combine_chunks()
+    made: dict[str, pa.Array] = {}
+    for name in columns:
+        chunks = table.column(name).chunks
+        if len(chunks) > 1:
+            raise NotTheSameError("more values than one column of Arrow holds")
+        made[name] = chunks[0] if chunks else pa.array([], table.schema.field(name).type)
+    return made

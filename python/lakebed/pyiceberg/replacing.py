@@ -1,0 +1,159 @@
+"""What takes the place of functions of PyIceberg's."""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache, wraps
+from typing import TYPE_CHECKING, Any
+
+from pyiceberg import manifest as manifests
+from pyiceberg.avro.resolver import resolve_reader
+from pyiceberg.manifest import (
+    DEFAULT_READ_VERSION,
+    MANIFEST_LIST_FILE_SCHEMAS,
+    ManifestContent,
+    ManifestFile,
+    PartitionFieldSummary,
+)
+from pyiceberg.table import ManifestGroupPlanner
+from pyiceberg.table.inspect import InspectTable
+from pyiceberg.utils.schema_conversion import AvroSchemaConversion
+
+from lakebed.errors import LakebedError
+from lakebed.iceberg.reading import read_manifest_list
+from lakebed.pyiceberg import inspection, scans
+from lakebed.pyiceberg.columns import (
+    FileInMemory,
+    ManifestColumns,
+    NotTheSameError,
+    file_bytes,
+    header_schema,
+)
+from lakebed.pyiceberg.entries import entries
+from lakebed.pyiceberg.installing import TALLY, is_installed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_LISTED = (
+    "manifest_path", "manifest_length", "partition_spec_id", "content", "sequence_number",
+    "min_sequence_number", "added_snapshot_id", "added_files_count", "existing_files_count",
+    "deleted_files_count", "added_rows_count", "existing_rows_count", "deleted_rows_count", "partitions",
+    "key_metadata",
+)  # fmt: skip
+_LIST = MANIFEST_LIST_FILE_SCHEMAS[DEFAULT_READ_VERSION]
+_NO_CONTENT: Any = _LIST.find_field(517).initial_default
+
+
+def replacements() -> list[tuple[Any, str, Callable[..., Any]]]:
+    """The owner, the name and the new function of each place."""
+    fetch_own, list_own = ManifestFile.fetch_manifest_entry, manifests.read_manifest_list
+    plan_own, entries_own = ManifestGroupPlanner.plan_files, InspectTable.entries
+    files_own = InspectTable._get_files_from_manifest
+
+    @wraps(fetch_own)
+    def fetch_manifest_entry(self: Any, io: Any, discard_deleted: bool = True) -> list[Any]:
+        if not is_installed():
+            return fetch_own(self, io, discard_deleted)
+        data = file_bytes(io, self.manifest_path)
+        columns = columns_of(data, self)
+        if columns is None:
+            return fetch_own(self, FileInMemory(data), discard_deleted)  # type: ignore[arg-type]
+        return entries(columns, columns.live_rows() if discard_deleted else range(len(columns)))
+
+    @wraps(list_own)
+    def read_manifest_list_(input_file: Any) -> Iterator[Any]:
+        if not is_installed():
+            yield from list_own(input_file)
+            return
+        with input_file.open() as stream:
+            data = bytes(stream.read())
+        listed = answered("manifest lists", lambda: _listed(data))
+        yield from list_own(FileInMemory(data)) if listed is None else listed  # type: ignore[arg-type]
+
+    @wraps(plan_own)
+    def plan_files(self: Any, manifests: Any, *args: Any, **named: Any) -> Any:
+        if not is_installed():
+            return plan_own(self, manifests, *args, **named)
+        every = list(manifests)
+        made = answered("plans", lambda: scans.plan_files(self, every, *args, **named))
+        return plan_own(self, every, *args, **named) if made is None else made
+
+    @wraps(files_own)
+    def _get_files_from_manifest(self: Any, manifest_list: Any, data_file_filter: Any = None) -> Any:
+        def made() -> Any:
+            columns = ManifestColumns(file_bytes(self.tbl.io, manifest_list.manifest_path), manifest_list)
+            return inspection.files(self, columns, manifest_list, data_file_filter)
+
+        table = answered("inspect", made) if is_installed() else None
+        return files_own(self, manifest_list, data_file_filter) if table is None else table
+
+    @wraps(entries_own)
+    def entries_(self: Any, snapshot_id: int | None = None) -> Any:
+        table = answered("inspect", lambda: inspection.entries(self, snapshot_id)) if is_installed() else None
+        return entries_own(self, snapshot_id) if table is None else table
+
+    return [
+        (ManifestFile, "fetch_manifest_entry", fetch_manifest_entry),
+        (manifests, "read_manifest_list", read_manifest_list_),
+        (ManifestGroupPlanner, "plan_files", plan_files),
+        (InspectTable, "_get_files_from_manifest", _get_files_from_manifest),
+        (InspectTable, "entries", entries_),
+    ]
+
+
+def answered(what: str, made: Callable[[], Any]) -> Any:
+    """What lakebed makes, None for PyIceberg's own code to do it; counts either."""
+    try:
+        found = made()
+    except NotTheSameError as error:
+        TALLY.answered(what, str(error))
+        return None
+    except LakebedError as error:
+        # PyIceberg may read it all the same, or raises an error of its own; texts have paths.
+        TALLY.answered(what, f"{type(error).__name__} ({getattr(error, 'kind', 'unknown')})")
+        return None
+    TALLY.answered(what)
+    return found
+
+
+def columns_of(data: bytes, manifest: Any) -> ManifestColumns | None:
+    """The entries of a manifest as columns, None for PyIceberg's own code to read it; counts either."""
+    found: ManifestColumns | None = answered("manifests", lambda: ManifestColumns(data, manifest))
+    return found
+
+
+def _listed(data: bytes) -> list[Any]:
+    """The manifests of a list as PyIceberg has them."""
+    has_content = _has_content(header_schema(data))
+    table = read_manifest_list(data, columns=_LISTED).to_arrow()
+    columns = [table.column(name).to_pylist() for name in _LISTED]
+    made = []
+    for row in zip(*columns, strict=True):
+        values = list(row)
+        if values[3] is None or values[3] > 1 or None in values[4:6]:
+            raise NotTheSameError("an unknown content, or nulls where there are none")
+        values[3] = ManifestContent(values[3]) if has_content else _NO_CONTENT
+        if values[13] is not None:
+            values[13] = [PartitionFieldSummary(*one.values()) for one in values[13]]
+        made.append(ManifestFile(*values))
+    return made
+
+
+@lru_cache(maxsize=64)
+def _has_content(schema: str) -> bool:
+    """Whether a list says what its manifests hold, which those of version 1 do not.
+
+    Raises: NotTheSameError where PyIceberg refuses the schema.
+    """
+    try:
+        stored = AvroSchemaConversion().avro_to_iceberg(json.loads(schema))
+        resolve_reader(
+            stored,
+            _LIST,
+            {-1: ManifestFile, 508: PartitionFieldSummary},
+            {517: ManifestContent},
+        )
+    except Exception as error:
+        raise NotTheSameError(f"a schema that PyIceberg does not take ({type(error).__name__})") from error
+    return any(field.field_id == 517 for field in stored.fields)
