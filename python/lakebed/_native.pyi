@@ -38,6 +38,7 @@ __all__ = [
     "byte_count",
     "check_locations",
     "check_names",
+    "columns_of",
     "decode_mumbling",
     "decode_rows",
     "decode_values",
