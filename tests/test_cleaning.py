@@ -15,6 +15,7 @@ import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
 import small_tables
+from broken_off import BrokenOff
 from small_tables import OLD
 
 import lakebed
@@ -386,30 +387,15 @@ def test_a_run_that_was_broken_off_is_ended_by_the_next(
     table, lost = made
     to = None if quarantine is None else tmp_path / quarantine
     rows = table.orphans().to_arrow()
-    steps = 0
-
-    def stepping(method: Callable[..., Any]) -> Callable[..., Any]:
-        def step(*given: Any) -> Any:
-            nonlocal steps
-            steps += 1
-            if steps == point + 1:
-                raise KeyboardInterrupt
-            result = method(*given)
-            steps += 1
-            if steps == point + 1:
-                raise KeyboardInterrupt
-            return result
-
-        return step
-
+    run = BrokenOff(point)
     with monkeypatch.context() as patched:
-        patched.setattr(CleanupLog, "_append", stepping(CleanupLog._append))
-        patched.setattr(LocalFiles, "copy", stepping(LocalFiles.copy))
-        patched.setattr(LocalFiles, "remove_files", stepping(LocalFiles.remove_files))
+        patched.setattr(CleanupLog, "_append", run.step(CleanupLog._append))
+        patched.setattr(LocalFiles, "copy", run.step(LocalFiles.copy))
+        patched.setattr(LocalFiles, "remove_files", run.step(LocalFiles.remove_files))
         try:
             lakebed.apply(rows, table, to, log=tmp_path / "log")
         except KeyboardInterrupt:
-            assert steps > point
+            assert run.steps > point
     lakebed.apply(rows, table, to, log=tmp_path / "log")
     assert not any(Path(path).exists() for path in lost)
     whole(table)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pyarrow.compute as pc
 import pytest
 import small_tables
+from broken_off import BrokenOff
 
 import lakebed
 from lakebed import Table
@@ -163,26 +162,11 @@ def test_an_expiry_that_was_broken_off_is_ended_by_the_next(
     from lakebed.cleaning import expiring
 
     rows = table.expire_plan(NOW, 2).to_arrow()
-    steps = 0
-
-    def stepping(method: Callable[..., Any]) -> Callable[..., Any]:
-        def step(*given: Any) -> Any:
-            nonlocal steps
-            steps += 1
-            if steps == point + 1:
-                raise KeyboardInterrupt
-            result = method(*given)
-            steps += 1
-            if steps == point + 1:
-                raise KeyboardInterrupt
-            return result
-
-        return step
-
+    run = BrokenOff(point)
     with monkeypatch.context() as patched:
-        patched.setattr(CleanupLog, "_append", stepping(CleanupLog._append))
-        patched.setattr(expiring, "commit", stepping(vars(expiring)["commit"]))
-        patched.setattr(LocalFiles, "remove_files", stepping(LocalFiles.remove_files))
+        patched.setattr(CleanupLog, "_append", run.step(CleanupLog._append))
+        patched.setattr(expiring, "commit", run.step(vars(expiring)["commit"]))
+        patched.setattr(LocalFiles, "remove_files", run.step(LocalFiles.remove_files))
         with pytest.raises(KeyboardInterrupt):
             lakebed.apply(rows, table, log=tmp_path / "log")
     whole(table)

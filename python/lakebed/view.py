@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
@@ -279,28 +279,31 @@ class PlanScan(ViewScan):
             `where` if more than one file is left.
         """
         steps = super().explain().steps
-        procedures = Procedures.of(self._format, self._name_of, Thresholds(), self._keys())
-        found = conclude(steps, self._options.where, self._overlap, procedures)
+        found = conclude(steps, self._options.where, self._overlap, self._procedures)
         return Explain(steps, found.reason, found.advice)
 
-    def _keys(self) -> dict[str, int]:
-        """How many primary keys the table has."""
+    def _procedures(self) -> Procedures:
+        """The calls of the table. Cost: reads its schemas."""
         schemas = Scan(self._table.scan(_native.View.SCHEMAS, Options()), self._name).to_arrow()
         keys = schemas["primary_keys"].to_pylist()[-1:] if "primary_keys" in schemas.schema.names else []
-        return {"primary_key_count": sum(map(len, keys))}
+        counts = {"primary_key_count": sum(map(len, keys))}
+        return Procedures.of(self._format, self._name_of, Thresholds(), counts)
 
-    def _overlap(self) -> Iterator[dict[str, Any]]:
-        """Rows of `overlap` of the columns of `where`, in the files that it leaves."""
-        where, columns = self._options.where, list(OVERLAP)
-        for name in _native.columns_of(where or ""):
-            overlap = _native.View.overlap([name])
-            options = Options(columns=columns, where=where, threads=self._options.threads)
-            try:
-                scan = self._table.scan(overlap, options)
-            except SchemaError:
-                # `bucket` and what else files are found by is no column of the table.
-                continue
-            yield from Scan(scan, self._name).to_arrow().to_pylist()
+    def _overlap(self, names: list[str] | None = None) -> list[dict[str, Any]]:
+        """Rows of `overlap` of the columns of `where`, or of some of them, in the files that it leaves."""
+        where = self._options.where
+        asked = _native.columns_of(where or "") if names is None else names
+        if not asked:
+            return []
+        options = Options(columns=list(OVERLAP), where=where, threads=self._options.threads)
+        try:
+            scan = self._table.scan(_native.View.overlap(asked), options)
+        except SchemaError as error:
+            if error.field not in asked:
+                raise
+            # `bucket` and what else files are found by is no column of the table.
+            return self._overlap([name for name in asked if name != error.field])
+        return to_records(Scan(scan, self._name).to_arrow())
 
     @property
     def deletes(self) -> Scan:

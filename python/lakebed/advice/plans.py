@@ -34,12 +34,12 @@ def conclude(
     steps: Sequence[Step],
     condition: str | None,
     overlap: Callable[[], Iterable[dict[str, Any]]],
-    procedures: Procedures,
+    procedures: Callable[[], Procedures],
 ) -> Conclusion:
     """What the funnel of a plan comes to.
 
     Args: condition, the plan's `where`; overlap, gives rows of `overlap` with `OVERLAP` of the columns that
-        the condition reads, in the files that are left; procedures, the calls of the table.
+        the condition reads, in the files that are left; procedures, gives the calls of the table.
     Cost: that of `overlap`, where more than one file is left.
     """
     if condition is None:
@@ -105,12 +105,12 @@ class _Depth:
             return met
         return f"{self.partitions:,} partitions may have such rows; in one, on average, {met}"
 
-    def advice(self, procedures: Procedures) -> str | None:
+    def advice(self, procedures: Callable[[], Procedures]) -> str | None:
         if self.is_unbounded:
-            return procedures.record_bounds(self.column)
+            return procedures().record_bounds(self.column)
         if self.average < 2 * self.sorted:
             return None
-        calls = procedures.sort(self.column).get("spark", ())
+        calls = procedures().sort(self.column).get("spark", ())
         typed = "".join(f", in Spark: `{call}`" for call in calls)
         return f"sorted by `{self.column}`, it would be {_number(self.sorted)}{typed}"
 

@@ -156,22 +156,25 @@ def _cast(table: pa.Table, *, is_expiry: bool) -> pa.Table:
         needed |= {"first_snapshot_id": pa.int64(), "first_reached_by": pa.string()}
     columns = []
     for name, kind in needed.items():
-        if name not in table.schema.names:
-            message = f"rows without the column {name!r} do not say what they are of: plan with all columns"
-            raise SchemaError(message, kind="unknown-column", field=name)
+        column = _column(table, name)
         try:
-            columns.append(table[name].cast(kind))
+            columns.append(column.cast(kind))
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-            raise _wrong(f"{name} is {table[name].type}: {error}", name) from None
+            raise _wrong(f"{name} is {column.type}: {error}", name) from None
     return pa.table(columns, names=list(needed))
+
+
+def _column(table: pa.Table, name: str) -> pa.ChunkedArray:
+    """A column of a plan. Raises: SchemaError where there is none."""
+    if name in table.schema.names:
+        return table[name]
+    message = f"rows without the column {name!r} do not say what they are of: plan with all columns"
+    raise SchemaError(message, kind="unknown-column", field=name)
 
 
 def _one(table: pa.Table, name: str) -> Any:
     """The value that all rows have in a column. Raises: SchemaError, UnsupportedError."""
-    if name not in table.schema.names:
-        message = f"rows without the column {name!r} do not say what they are of: plan with all columns"
-        raise SchemaError(message, kind="unknown-column", field=name)
-    values = pc.unique(table[name]).to_pylist()
+    values = pc.unique(_column(table, name)).to_pylist()
     if len(values) > 1:
         raise _wrong(f"rows of {len(values)} plans: their {name} differs", name)
     if values[0] is None:

@@ -216,9 +216,7 @@ def _ask(lines: list[str], yes: bool) -> None:
 def _report(done: Cleanup, output: str, output_file: str | None) -> None:
     """Prints what became of the files: sums by outcome and reason, or the rows in another form."""
     if output == "table" and output_file is None:
-        groups = done.rows.group_by(["outcome", "reason"]).aggregate(
-            [("file_path", "count"), ("file_size_in_bytes", "sum")]
-        )
+        groups = done.rows.group_by(["outcome", "reason"]).aggregate(_SUMS)
         for row in groups.sort_by([("outcome", "descending")]).to_pylist():
             why = "" if row["reason"] is None else f": {row['reason']}"
             many = count(row["file_path_count"], "file")

@@ -23,7 +23,8 @@ from click.shell_completion import (
 
 import lakebed
 from lakebed._display import FIRST
-from lakebed.catalogs import catalog_names, list_tables, load_catalog, load_table
+from lakebed.catalogs import catalog_names, list_tables, load_catalog
+from lakebed.cli import options
 from lakebed.cli.views import VIEWS, command_of
 from lakebed.errors import LakebedError
 
@@ -93,7 +94,7 @@ def _named(names: Names, context: click.Context, incomplete: str) -> Items:
         warnings.simplefilter("ignore")
         try:
             known = list(names(_given(context), context.command))
-        except (LakebedError, OSError, ValueError, TypeError, ImportError):
+        except (LakebedError, OSError, ValueError, TypeError, ImportError, click.BadParameter):
             return []
     return [CompletionItem(name) for name in known if name.startswith(incomplete)]
 
@@ -134,11 +135,9 @@ def _opened(given: dict[str, Any]) -> Table:
     name = named[0] if isinstance(named, tuple) and named else named
     if not isinstance(name, str):
         raise TypeError("no table yet")
-    there: Any = os.path.expanduser(name)  # noqa: PTH111 - it may be a URI
-    if given.get("catalog"):
-        there = load_table(load_catalog(given["catalog"]), name)
-    table = lakebed.open_table(there, format=given.get("format"), relocate=given.get("relocate"))
-    return table.at(branch=given["branch"]) if given.get("branch") else table
+    if not given.get("catalog"):
+        name = os.path.expanduser(name)  # noqa: PTH111 - it may be a URI
+    return options.reopened({**given, "table": name})
 
 
 def _columns(given: dict[str, Any], command: click.Command) -> Iterable[str]:

@@ -121,24 +121,9 @@ _TRAVEL = (
 )
 
 
-def table(command: Command) -> Command:
-    """TABLE, how to open it and at which version. The command gets `open_table`, which does."""
-
-    @functools.wraps(command)
-    def run(
-        table: str, opener: Callable[..., Callable[[], Table]], catalog: str | None, **others: Any
-    ) -> Any:
-        def open_table() -> Table:
-            return opener(load_table(loaded(catalog), table) if catalog else table)()
-
-        return command(open_table=open_table, **others)
-
-    return cast("Command", click.argument("table")(_opening(run)))
-
-
-def optional_table(command: Command) -> Command:
-    """TABLE and how to open it, which need not be given. The command gets `open_table`, None without
-    TABLE.
+def table(command: Command, *, required: bool = True) -> Command:
+    """TABLE, how to open it and at which version. The command gets `open_table`, which does; None without
+    TABLE, where that need not be given.
     """
 
     @functools.wraps(command)
@@ -148,9 +133,13 @@ def optional_table(command: Command) -> Command:
         def open_table() -> Table:
             return opener(load_table(loaded(catalog), table) if catalog and table else table)()
 
-        return command(open_table=open_table if table is not None else None, **others)
+        return command(open_table=None if table is None else open_table, **others)
 
-    return cast("Command", click.argument("table", required=False)(_opening(run)))
+    return cast("Command", click.argument("table", required=required)(_opening(run)))
+
+
+optional_table = functools.partial(table, required=False)
+"""As `table`, where TABLE need not be given."""
 
 
 def reopened(given: dict[str, Any]) -> Table:

@@ -19,7 +19,6 @@ from pyiceberg.table import ManifestGroupPlanner
 from pyiceberg.table.inspect import InspectTable
 from pyiceberg.utils.schema_conversion import AvroSchemaConversion
 
-from lakebed.errors import LakebedError
 from lakebed.iceberg.reading import read_manifest_list
 from lakebed.pyiceberg import inspection, scans
 from lakebed.pyiceberg.columns import (
@@ -29,8 +28,8 @@ from lakebed.pyiceberg.columns import (
     file_bytes,
     header_schema,
 )
-from lakebed.pyiceberg.entries import entries
-from lakebed.pyiceberg.installing import TALLY, is_installed
+from lakebed.pyiceberg.entries import answered, columns_of, entries
+from lakebed.pyiceberg.installing import is_installed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -100,27 +99,6 @@ def replacements() -> list[tuple[Any, str, Callable[..., Any]]]:
         (InspectTable, "_get_files_from_manifest", _get_files_from_manifest),
         (InspectTable, "entries", entries_),
     ]
-
-
-def answered(what: str, made: Callable[[], Any]) -> Any:
-    """What lakebed makes, None for PyIceberg's own code to do it; counts either."""
-    try:
-        found = made()
-    except NotTheSameError as error:
-        TALLY.answered(what, str(error))
-        return None
-    except LakebedError as error:
-        # PyIceberg may read it all the same, or raises an error of its own; texts have paths.
-        TALLY.answered(what, f"{type(error).__name__} ({getattr(error, 'kind', 'unknown')})")
-        return None
-    TALLY.answered(what)
-    return found
-
-
-def columns_of(data: bytes, manifest: Any) -> ManifestColumns | None:
-    """The entries of a manifest as columns, None for PyIceberg's own code to read it; counts either."""
-    found: ManifestColumns | None = answered("manifests", lambda: ManifestColumns(data, manifest))
-    return found
 
 
 def _listed(data: bytes) -> list[Any]:

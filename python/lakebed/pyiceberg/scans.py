@@ -14,8 +14,9 @@ from pyiceberg.table.delete_file_index import DeleteFileIndex
 from pyiceberg.typedef import KeyDefaultDict
 from pyiceberg.utils.concurrent import ExecutorFactory
 
-from lakebed.pyiceberg.columns import NotTheSameError
-from lakebed.pyiceberg.entries import data_file, entries
+from lakebed.pyiceberg.columns import FileInMemory, NotTheSameError, file_bytes
+from lakebed.pyiceberg.entries import columns_of, data_file, entries
+from lakebed.pyiceberg.installing import own
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -123,10 +124,6 @@ def _search(planner: Any, manifests: list[Any]) -> list[_Found]:
 
 
 def _in_manifest(io: Any, manifest: Any, has_filter: bool, tests: tuple[Any, ...]) -> _Found:
-    from lakebed.pyiceberg.columns import FileInMemory, file_bytes
-    from lakebed.pyiceberg.installing import own
-    from lakebed.pyiceberg.replacing import columns_of
-
     data = file_bytes(io, manifest.manifest_path)
     columns = columns_of(data, manifest)
     if columns is None:

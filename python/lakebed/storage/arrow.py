@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import errno
-import os
 from typing import TYPE_CHECKING, cast
 
 from lakebed.storage.adapter import Adapter
 from lakebed.storage.failures import reported
 from lakebed.storage.paths import literal_path
-from lakebed.storage.removal import removed_each
+from lakebed.storage.removal import check_absent, removed_each
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -105,8 +104,7 @@ class ArrowStorage(Adapter):
     @reported
     def copy(self, path: str, target: str) -> None:
         """Copies a file. Raises: FileExistsError, FileNotFoundError."""
-        if self.size(target) is not None:
-            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target)
+        check_absent(self, target)
         inner = self._inner(target)
         if self._is_local:
             self._filesystem.create_dir(inner.rpartition("/")[0])

@@ -12,7 +12,7 @@ from lakebed._arguments import milliseconds
 from lakebed.storage.adapter import Adapter
 from lakebed.storage.failures import of_a_range, reported
 from lakebed.storage.paths import scheme_of
-from lakebed.storage.removal import removed_each
+from lakebed.storage.removal import check_absent, removed_each
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -154,8 +154,7 @@ class FsspecStorage(Adapter):
     @reported
     def copy(self, path: str, target: str) -> None:
         """Copies a file. Raises: FileExistsError, FileNotFoundError."""
-        if self.size(target) is not None:
-            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target)
+        check_absent(self, target)
         inner = self._inner(target)
         if self._is_local:
             self._filesystem.makedirs(inner.rpartition("/")[0], exist_ok=True)

@@ -17,7 +17,7 @@ from lakebed.storage.adapter import Adapter
 from lakebed.storage.failures import is_not_implemented, of_a_range, reported
 from lakebed.storage.paths import URI, family_of, scheme_of, split
 from lakebed.storage.protocols import Contents, PublishingStorage, RemovalErrors
-from lakebed.storage.removal import removed_each
+from lakebed.storage.removal import check_absent, removed_each
 from lakebed.storage.secrets import without_secrets
 
 if TYPE_CHECKING:
@@ -237,8 +237,7 @@ class ObstoreStorage(Adapter, PublishingStorage):
         except Exception as error:
             if not is_not_implemented(error):
                 raise
-            if self.size(target) is not None:
-                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target) from None
+            check_absent(self, target)
             self._filesystem.copy(source, there, overwrite=True)
 
     def _is_link(self, inner: str) -> bool:

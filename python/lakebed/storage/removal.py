@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import tempfile
@@ -40,6 +41,12 @@ def removed_each(
 
     with ThreadPoolExecutor(min(at_once, max(1, len(paths)))) as threads:
         return list(threads.map(attempt, paths))
+
+
+def check_absent(storage: CopyingStorage, path: str) -> None:
+    """Refuses to copy over a file, for storages that have no copy that does. Raises: FileExistsError."""
+    if storage.size(path) is not None:
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path)
 
 
 class LocalFiles(RemovingStorage, CopyingStorage):

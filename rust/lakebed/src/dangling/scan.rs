@@ -56,8 +56,7 @@ impl<F: Format> DanglingDeletes<F> {
 }
 
 fn all_deletes(threads: usize) -> ScanOptions {
-    let columns = SHOWN.into_iter().chain([CONTENT]).map(str::to_owned).collect();
-    ScanOptions { columns: Some(columns), threads, ..ScanOptions::default() }
+    ScanOptions::of_columns(&[SHOWN.as_slice(), &[CONTENT]].concat(), threads)
 }
 
 /// Deletes with their kinds.

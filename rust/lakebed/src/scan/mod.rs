@@ -106,6 +106,12 @@ impl DeletesAs {
 }
 
 impl ScanOptions {
+    /// These columns of all rows, in so many threads.
+    pub(crate) fn of_columns(columns: &[&str], threads: usize) -> ScanOptions {
+        let columns = columns.iter().map(|name| (*name).to_owned()).collect();
+        ScanOptions { columns: Some(columns), threads, ..ScanOptions::default() }
+    }
+
     /// The columns, and those of `more` that are not among them; `None`, which means all, stays `None`.
     pub(crate) fn columns_and(&self, more: &[&str]) -> Option<Vec<String>> {
         let mut columns = self.columns.clone()?;

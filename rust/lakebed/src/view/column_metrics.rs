@@ -242,10 +242,8 @@ pub(crate) fn column_metrics(
 ) -> Result<Box<dyn Distributed>> {
     let names: Vec<String> = columns.iter().map(|column| column.name.clone()).collect();
     let files = ScanOptions {
-        columns: Some(FILES.map(str::to_owned).to_vec()),
         stats: Some(names).filter(|names| !names.is_empty()),
-        threads: options.threads,
-        ..ScanOptions::default()
+        ..ScanOptions::of_columns(&FILES, options.threads)
     };
     let files = scan(View::Files, files)?;
     Ok(Box::new(SummaryScan::new(SummedView::Columns(columns), vec![files], options)?))

@@ -1,18 +1,18 @@
 //! The view `compaction_plan`: the data files that an engine's compaction would rewrite, in the groups that it would make.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow_array::{
     Array, ArrayRef, BooleanArray, Int32Array, Int64Array, ListArray, RecordBatch, StringArray, StructArray,
     UInt64Array,
 };
-use arrow_row::{RowConverter, SortField};
-use arrow_schema::{DataType, SchemaRef};
+use arrow_schema::SchemaRef;
 use arrow_select::concat::concat_batches;
 use arrow_select::nullif::nullif;
 use arrow_select::take::take;
 
+use super::overlap::groups;
 use super::{View, select, whole};
 use crate::distributed::Distributed;
 use crate::error::{Result, fitting};
@@ -141,7 +141,10 @@ impl CompactionScan {
     fn rows(&self) -> Result<RecordBatch> {
         let plan: Vec<RecordBatch> = self.plan.stream()?.collect::<Result<_>>()?;
         let plan = concat_batches(self.plan.schema(), &plan)?;
-        let deletes = file_deletes(column(&plan, PLAN[5])?, &self.own_deletes()?)?;
+        let lists: &ListArray = column(&plan, PLAN[5])?;
+        // A plan without deletes needs no second look at them.
+        let own = if lists.values().is_empty() { OwnDeletes::new() } else { self.own_deletes()? };
+        let deletes = file_deletes(lists, &own)?;
         let sizes: &Int64Array = column(&plan, PLAN[4])?;
         let records: &Int64Array = column(&plan, PLAN[3])?;
         let mut chosen = Chosen::default();
@@ -197,26 +200,13 @@ fn file_deletes(lists: &ListArray, own: &OwnDeletes) -> Result<Vec<FileDeletes>>
 
 /// The rows of each partition, in the order of their first files. Files of other specs are in that of nulls alone.
 fn partitions(plan: &RecordBatch, spec_id: i32) -> Result<Vec<Vec<usize>>> {
-    let partition = find(plan, PLAN[1])?;
-    if matches!(partition.data_type(), DataType::Struct(fields) if fields.is_empty()) {
-        return Ok(vec![(0..plan.num_rows()).collect()]);
-    }
     let specs: &Int32Array = column(plan, PLAN[2])?;
     let is_other: BooleanArray = specs.iter().map(|spec| Some(spec != Some(spec_id))).collect();
-    let fields: &StructArray = typed(&partition, PLAN[1])?;
-    let values = fields.columns().iter().map(|values| nullif(values, &is_other));
+    let partition: &StructArray = column(plan, PLAN[1])?;
+    let values = partition.columns().iter().map(|values| nullif(values, &is_other));
     let values = values.collect::<std::result::Result<Vec<_>, _>>()?;
-    let sorts = values.iter().map(|values| SortField::new(values.data_type().clone()));
-    let keys = RowConverter::new(sorts.collect())?.convert_columns(&values)?;
-    let (mut numbers, mut found) = (HashMap::new(), Vec::<Vec<usize>>::new());
-    for (row, key) in keys.iter().enumerate() {
-        let number = *numbers.entry(key).or_insert(found.len());
-        match found.get_mut(number) {
-            Some(rows) => rows.push(row),
-            None => found.push(vec![row]),
-        }
-    }
-    Ok(found)
+    let own = StructArray::try_new_with_length(partition.fields().clone(), values, None, plan.num_rows())?;
+    groups(&(Arc::new(own) as ArrayRef))
 }
 
 /// The rows of the view.
@@ -295,11 +285,7 @@ pub(crate) fn compaction_plan(
     options: ScanOptions,
     scan: impl Fn(View, ScanOptions) -> Result<Box<dyn Distributed>>,
 ) -> Result<Box<dyn Distributed>> {
-    let of = |columns: &[&str]| ScanOptions {
-        columns: Some(columns.iter().map(|name| (*name).to_owned()).collect()),
-        threads: options.threads,
-        ..ScanOptions::default()
-    };
+    let of = |columns: &[&str]| ScanOptions::of_columns(columns, options.threads);
     let deletes = scan(View::Deletes, of(&DELETES))?;
     let plan = scan(View::Plan, ScanOptions { table_filter: options.table_filter, ..of(&PLAN) })?;
     let none = Chosen::default().shown(&RecordBatch::new_empty(Arc::clone(plan.schema())))?;

@@ -91,7 +91,7 @@ impl ViewSums for Overlap {
 }
 
 /// The rows of files, by partition, in the order of their first files.
-fn groups(partitions: &ArrayRef) -> Result<Vec<Vec<usize>>> {
+pub(super) fn groups(partitions: &ArrayRef) -> Result<Vec<Vec<usize>>> {
     if matches!(partitions.data_type(), DataType::Struct(fields) if fields.is_empty()) {
         let all: Vec<usize> = (0..partitions.len()).collect();
         return Ok(if all.is_empty() { Vec::new() } else { vec![all] });
@@ -256,11 +256,9 @@ pub(crate) fn overlap(
     scan: impl Fn(View, ScanOptions) -> Result<Box<dyn Distributed>>,
 ) -> Result<Box<dyn Distributed>> {
     let files = ScanOptions {
-        columns: Some(FILES.map(str::to_owned).to_vec()),
         stats: Some(names.clone()),
         table_filter: options.table_filter.clone(),
-        threads: options.threads,
-        ..ScanOptions::default()
+        ..ScanOptions::of_columns(&FILES, options.threads)
     };
     let files = scan(View::Files, files)?;
     let partition = files.schema().field_with_name(FILES[1])?.data_type().clone();

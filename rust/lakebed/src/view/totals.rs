@@ -135,11 +135,7 @@ pub(crate) fn totals(
     options: ScanOptions,
     scan: impl Fn(View, ScanOptions) -> Result<Box<dyn Distributed>>,
 ) -> Result<Box<dyn Distributed>> {
-    let of = |columns: &[&str]| ScanOptions {
-        columns: Some(columns.iter().map(|name| (*name).to_owned()).collect()),
-        threads: options.threads,
-        ..ScanOptions::default()
-    };
+    let of = |columns: &[&str]| ScanOptions::of_columns(columns, options.threads);
     let with_orphans = orphans.is_some();
     // Listed before the table is read, as `orphans` promises it.
     let orphans = orphans.map(|view| scan(view, of(&["file_size_in_bytes"])));
