@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from varints import read_zigzag
 
-if TYPE_CHECKING:
-    from lakebed.errors import LakebedError
+from lakebed.errors import LakebedError
 
 SYNC_BYTES = 16
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pyarrow as pa
 from click.testing import CliRunner, Result
 
 from lakebed._values import to_rows
 from lakebed.cli import cli
 from shared_data import SAMPLE_MOVED
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 def moved(relocate: Mapping[str, str]) -> tuple[str, ...]:

@@ -24,14 +24,13 @@ from java_engine import Engine, IcebergEngines, JavaEngine
 from paimon_made import MadeTable
 from paimon_plans import Place
 from spark_runtimes import SparkRuntimes, require_python_for_spark
-from trust import THOROUGH
+from trust import THOROUGH, Figure
 
 from iceberg_golden import GoldenTable as GoldenIcebergTable
 from shared_data import OWN_DATA, SAMPLE_TABLE, SHARED_DATA, GoldenTable
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-    from trust import Figure
 
 
 def pytest_report_header() -> list[str]:

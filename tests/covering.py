@@ -14,8 +14,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
+import pytest
 from paimon_plans import Place, places
 from trust import QUICK, THOROUGH
 
@@ -23,9 +24,6 @@ from iceberg_answers import leaves
 from iceberg_golden import GoldenTable as GoldenIcebergTable
 from iceberg_golden import golden_iceberg_tables
 from shared_data import GoldenTable, each, golden_paimon_tables
-
-if TYPE_CHECKING:
-    import pytest
 
 Node = dict[str, Any]
 _T = TypeVar("_T")

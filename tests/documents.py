@@ -16,18 +16,15 @@ import re
 import shlex
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from unittest import mock
 
 import command_line
 
 from lakebed.cli import health, output, render, views
 from shared_data import PROJECT
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 HOW_TO = ("small-files", "who-wrote", "cost", "delete")
 SHOWN = (

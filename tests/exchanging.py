@@ -5,22 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
-from lakebed import LIMITS
+import lakebed
+from lakebed import LIMITS, _native
+from lakebed._arguments import UnwrapKey
 from lakebed.spark.frames import newest_again
 from lakebed.spark.mappers import JobMap, Reducer, rows_of
-from lakebed.view import Bounds
+from lakebed.storage import Storage
+from lakebed.view import Bounds, ViewScan
 from spark_rows import sorted_rows
-
-if TYPE_CHECKING:
-    import lakebed
-    from lakebed import _native
-    from lakebed._arguments import UnwrapKey
-    from lakebed.storage import Storage
-    from lakebed.view import ViewScan
 
 
 def contents(planned: _native.JobPlan) -> Iterator[tuple[str, pa.Array]]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import compared
 import pyarrow as pa
@@ -19,11 +19,9 @@ from encrypted_files import GoldenKeys, decrypted
 
 import lakebed
 from iceberg_answers import Field, Row, leaves, result_type
+from lakebed import Table
 from lakebed.errors import LakebedWarning
 from shared_data import data_root, each_golden
-
-if TYPE_CHECKING:
-    from lakebed import Table
 
 OLDER = "@older"
 

@@ -6,14 +6,12 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
+from java_engine import JavaEngine
 
 import lakebed
-
-if TYPE_CHECKING:
-    from java_engine import JavaEngine
 
 SCHEMA = pa.schema([pa.field("id", pa.int64()), pa.field("region", pa.string())])
 Answer = dict[str, Any]

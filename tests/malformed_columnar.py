@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from columnar_damage import Message, OrcFile, ParquetFile
-
-if TYPE_CHECKING:
-    from malformed_forms import Named
+from malformed_forms import Named
 
 GOLDEN = Path(__file__).resolve().parent / "data" / "golden" / "paimon"
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import copy
 import struct
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import malformed_forms as forms
 from iceberg_made import entry, entry_schema, field, list_schema
+from paimon_files import Record
 from varints import zigzag
-
-if TYPE_CHECKING:
-    from paimon_files import Record
 
 ICEBERG: Record = {
     "format-version": 2,

@@ -6,16 +6,14 @@ import re
 import shutil
 from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 import lakebed
-
-if TYPE_CHECKING:
-    from iceberg_golden import GoldenTable
-    from lakebed import Table
+from iceberg_golden import GoldenTable
+from lakebed import Table
 
 # The field of position delete files that names data files.
 PATH_FIELD = 2147483546

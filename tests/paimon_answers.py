@@ -10,14 +10,13 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 from arrow_values import canonical_by, float_bits, rows_by
 
-if TYPE_CHECKING:
-    import lakebed
-    from shared_data import GoldenTable
+import lakebed
+from shared_data import GoldenTable
 
 Row = dict[str, Any]
 

@@ -6,16 +6,13 @@ import json
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import writers
 from object_store import client
 
-from lakebed import open_table
-
-if TYPE_CHECKING:
-    from lakebed import Table
+from lakebed import Table, open_table
 
 DAY = pa.struct([("day", pa.date32())])
 SCHEMA = pa.schema([("id", pa.int64()), ("day", pa.date32()), ("name", pa.string())])

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
 from lakebed import avro, paimon
 from paimon_answers import Row, Schemas, is_avro
-
-if TYPE_CHECKING:
-    from shared_data import GoldenTable
+from shared_data import GoldenTable
 
 # Fields that pypaimon keeps under the names of lakebed's columns.
 PLAIN_FIELDS = [

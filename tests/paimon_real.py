@@ -7,16 +7,14 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from java_engine import JavaEngine
 
 import lakebed
 from lakebed import paimon
-
-if TYPE_CHECKING:
-    from java_engine import JavaEngine
 
 SCHEMA = pa.schema(
     [

@@ -13,14 +13,11 @@ import re
 import shutil
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
+import pytest
 from trust import THOROUGH
 
 from shared_data import PROJECT, SHARED_DATA
-
-if TYPE_CHECKING:
-    import pytest
 
 # Marker expression → tests that run with the data beside the project and Maven, without the data, without
 # Maven, without either.

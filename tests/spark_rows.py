@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any, cast
 import compared
 import pyarrow as pa
 
+import lakebed
 import lakebed.spark as ls
 from lakebed._values import to_rows
 from lakebed.spark.types import cast_batch, spark_schema, to_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-    import lakebed
 
 
 def sorted_rows(table: pa.Table) -> list[str]:

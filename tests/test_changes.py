@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import lakebed
 from iceberg_answers import assert_same_rows
 from shared_data import SAMPLE_ICEBERG_TABLE, SAMPLE_MOVED, SAMPLE_TABLE
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 @pytest.fixture(params=["iceberg", "paimon"])

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,8 +24,6 @@ from lakebed.cli import cli, openmetrics, render
 from shared_data import SAMPLE_ICEBERG_TABLE, SAMPLE_TABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from click.testing import Result
 
 TABLE, ICEBERG = str(SAMPLE_TABLE), str(SAMPLE_ICEBERG_TABLE)

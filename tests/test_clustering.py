@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -13,13 +13,10 @@ from covering import each_covering_iceberg_table, each_layout_of_golden_paimon_t
 from file_rows import file_rows
 
 import lakebed
+from iceberg_golden import GoldenTable as GoldenIcebergTable
 from lakebed import Table
 from lakebed.errors import PredicateError, SchemaError
-from shared_data import SAMPLE_TABLE
-
-if TYPE_CHECKING:
-    from iceberg_golden import GoldenTable as GoldenIcebergTable
-    from shared_data import GoldenTable
+from shared_data import SAMPLE_TABLE, GoldenTable
 
 pytestmark = pytest.mark.filterwarnings("ignore::lakebed.errors.LakebedWarning")
 

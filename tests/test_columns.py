@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 from datetime import time
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,14 +17,11 @@ from exchanging import exchanged
 from test_jobs import column, rows
 
 import lakebed
+from iceberg_golden import GoldenTable as GoldenIcebergTable
 from iceberg_golden import each_golden_iceberg_table
-from shared_data import SAMPLE_TABLE, each_golden_paimon_table
+from lakebed import Table
+from shared_data import SAMPLE_TABLE, GoldenTable, each_golden_paimon_table
 from spark_rows import expected
-
-if TYPE_CHECKING:
-    from iceberg_golden import GoldenTable as GoldenIcebergTable
-    from lakebed import Table
-    from shared_data import GoldenTable
 
 pytestmark = pytest.mark.filterwarnings("ignore::lakebed.errors.LakebedWarning")
 

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import iceberg_made
 import paimon_made
 import pytest
 from interpreters import printed
+from java_engine import JavaEngine
 
 import lakebed
 from lakebed import iceberg, paimon
 from lakebed.errors import CorruptError, UnsupportedError
-
-if TYPE_CHECKING:
-    from java_engine import JavaEngine
 
 # Just over 128 levels of JSON, about what Arrow's C interface takes, and as many as are read.
 DEPTHS = [41, 42, 64, 65, 100, 150]

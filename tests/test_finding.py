@@ -8,22 +8,20 @@ import signal
 import textwrap
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow.fs as pafs
 import pytest
 from click.testing import CliRunner
 from counting_storage import CountingStorage
 from interpreters import printed
+from local_storage import Names
 from raising import raises
 
 import lakebed
 from lakebed.cli import cli
 from lakebed.errors import LakebedWarning, PredicateError, SchemaError, TableNotFoundError, UnsupportedError
 from shared_data import PROJECT, SAMPLE_ICEBERG_TABLE, SAMPLE_TABLE, data_root
-
-if TYPE_CHECKING:
-    from local_storage import Names
 
 fsspec = pytest.importorskip("fsspec")
 obstore = pytest.importorskip("obstore.store")

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import pyarrow as pa
 import pytest
 from iceberg_made import MadeTable, entry
 from local_storage import LocalStorage
@@ -21,9 +21,6 @@ from varints import zigzag
 import lakebed
 from lakebed import LakebedError, avro, paimon
 from shared_data import data_root
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 CODECS = ("null", "deflate", "snappy", "zstandard", "bzip2", "xz")
 # Their blocks carry a checksum, so that no flip in them goes unseen.

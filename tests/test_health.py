@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pytest
 from command_line import printed
+from paimon_made import MadeTable
 from test_dangling import by_plans
 
 import lakebed
@@ -15,9 +16,6 @@ from iceberg_golden import each_golden_iceberg_table
 from lakebed.advice import Thresholds
 from lakebed.errors import LakebedError, PredicateError, SchemaError
 from shared_data import SAMPLE_ICEBERG_TABLE, SAMPLE_MOVED, SAMPLE_TABLE, each_golden_paimon_table
-
-if TYPE_CHECKING:
-    from paimon_made import MadeTable
 
 SMALL = 1200
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from command_line import printed
@@ -18,11 +18,9 @@ from paimon_made import MadeTable as MadePaimonTable
 from paimon_made import entry as paimon_entry
 
 import lakebed
+from iceberg_golden import GoldenTable as GoldenIcebergTable
 from lakebed.errors import PredicateError, SchemaError
 from shared_data import SAMPLE_ICEBERG_TABLE, SAMPLE_MOVED, SAMPLE_TABLE, GoldenTable
-
-if TYPE_CHECKING:
-    from iceberg_golden import GoldenTable as GoldenIcebergTable
 
 DATA = ("file_count", "record_count", "file_size_in_bytes")
 DELETES = ("delete_file_count", "delete_record_count")

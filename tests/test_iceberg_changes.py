@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pyarrow as pa
 import pytest
 from covering import each_covering_iceberg_table
 from test_changes import assert_one_order
@@ -15,9 +16,6 @@ import lakebed
 from iceberg_answers import Row, assert_same_multiset, canonical_rows
 from iceberg_golden import GoldenTable, each_golden_iceberg_table
 from shared_data import SAMPLE_ICEBERG_TABLE, SAMPLE_MOVED
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 # What tells a file from others: a deletion vector by its place in its file.
 IDENTITY = ["content", "file_path", "content_offset"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,12 +15,10 @@ from iceberg_commits import metadata
 from iceberg_rewrite import header
 
 import lakebed
+from iceberg_golden import GoldenTable
 from lakebed import iceberg
 from lakebed.errors import LakebedWarning
 from shared_data import each
-
-if TYPE_CHECKING:
-    from iceberg_golden import GoldenTable
 
 TABLES = [
     table for table in covering_iceberg_tables() if (table.path / "metadata" / "v1.metadata.json").is_file()

@@ -5,7 +5,7 @@ What executors run is run here, in several parts; how Spark moves rows between t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from covering import each_covering_iceberg_table
@@ -13,14 +13,10 @@ from exchanging import exchanged
 from test_iceberg_checklist_deletes import Files, bounds_of, vector
 
 import lakebed
+from iceberg_golden import GoldenTable
 from lakebed import errors
+from lakebed.view import ViewScan
 from spark_rows import expected
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from iceberg_golden import GoldenTable
-    from lakebed.view import ViewScan
 
 PARTS = (1, 2, 5, 16)
 

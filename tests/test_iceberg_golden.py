@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import lakebed
@@ -19,9 +20,6 @@ from iceberg_answers import (
     wanted,
 )
 from iceberg_golden import OLDER, GoldenTable, each_golden_iceberg_table
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 # Fields of the engine's files that views have under the same names.
 PLAIN = [

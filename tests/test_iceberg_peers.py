@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pyarrow as pa
 import pytest
 from iceberg_peers import assert_same_entries, peer_value, rows_of
 from iceberg_shared import SharedTable, each_shared_iceberg_table
 from pyiceberg_peer import Peer, first_line, peer
 
+import lakebed
 from iceberg_golden import GoldenTable, each_golden_iceberg_table
-
-if TYPE_CHECKING:
-    import lakebed
 
 # Some writers record lengths that their manifests do not have.
 pytestmark = pytest.mark.filterwarnings("ignore::lakebed.errors.LakebedWarning")

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
 import lakebed
-from iceberg_answers import assert_same_rows, canonical_rows
+from iceberg_answers import Row, assert_same_rows, canonical_rows
 from iceberg_golden import GoldenTable, each_golden_iceberg_table
-
-if TYPE_CHECKING:
-    from iceberg_answers import Row
 
 # What a delete in `delete_files` is called in the engine's list of files.
 DELETE_FIELDS = {

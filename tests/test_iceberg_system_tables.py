@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pytest
 from covering import iceberg_tables
 
 from iceberg_answers import (
@@ -19,9 +19,6 @@ from iceberg_answers import (
 )
 from iceberg_golden import OLDER, GoldenTable
 from shared_data import each
-
-if TYPE_CHECKING:
-    import pytest
 
 # Answers that are of no metadata table.
 OTHER_ANSWERS = {"manifest_lists", "raw_entries", "time_travel", "plans", "plan_files", "incremental"}

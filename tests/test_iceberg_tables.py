@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from iceberg_peers import Row, assert_same_entries, entry_rows, metadata, partition, partition_names, rows_of
@@ -12,9 +12,6 @@ from iceberg_shared import SharedTable, at_each_snapshot, each_shared_iceberg_ta
 import lakebed
 from lakebed.errors import LakebedError, MissingFileError
 from shared_data import SHARED_DATA, each
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 # Some writers record lengths that their manifests do not have.
 pytestmark = pytest.mark.filterwarnings("ignore::lakebed.errors.LakebedWarning")

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pyarrow as pa
 import pytest
 
+import lakebed
 from iceberg_answers import Row, arrow_type, assert_same_multiset, assert_same_rows, canonical_rows
 from iceberg_golden import GoldenTable, each_golden_iceberg_table
 from lakebed.errors import SnapshotNotFoundError
-
-if TYPE_CHECKING:
-    import lakebed
 
 
 @each_golden_iceberg_table()

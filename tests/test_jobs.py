@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -22,13 +22,11 @@ from exchanging import exchanged
 from json_files import edited
 
 import lakebed
+from iceberg_golden import GoldenTable as GoldenIcebergTable
 from lakebed import Table
 from lakebed.errors import LocationError, SchemaError, UnsupportedError
+from lakebed.view import ViewScan
 from shared_data import SAMPLE_ICEBERG_TABLE, SAMPLE_TABLE, GoldenTable
-
-if TYPE_CHECKING:
-    from iceberg_golden import GoldenTable as GoldenIcebergTable
-    from lakebed.view import ViewScan
 
 pytestmark = pytest.mark.filterwarnings("ignore::lakebed.errors.LakebedWarning")
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -16,13 +16,11 @@ from exchanging import exchanged
 from trust import long_or, not_in_check
 
 import lakebed
+from iceberg_golden import GoldenTable as IcebergTable
 from lakebed import errors
 from lakebed.view import Bounds
+from shared_data import GoldenTable
 from spark_rows import expected
-
-if TYPE_CHECKING:
-    from iceberg_golden import GoldenTable as IcebergTable
-    from shared_data import GoldenTable
 
 pytestmark = [
     not_in_check,

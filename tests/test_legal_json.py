@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import gzip
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import iceberg_made
 import paimon_made
 import pyarrow as pa
 import pytest
 from file_rows import file_rows
-from java_engine import EngineError
+from java_engine import EngineError, JavaEngine
 
 import lakebed
 from lakebed.errors import CorruptError
-
-if TYPE_CHECKING:
-    from java_engine import JavaEngine
 
 NULS = bytes(512)
 # What Jackson reads from bytes, as Iceberg's metadata is read.

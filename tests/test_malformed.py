@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from malformed_files import MALFORMED, files
 from malformed_forms import MAGIC
 from process_memory import forget_peak, held
+from trust import Figure
 
 import lakebed
 from lakebed import errors
-
-if TYPE_CHECKING:
-    from trust import Figure
 
 LIMITS = lakebed.Limits(max_block_bytes=16 << 20, max_file_bytes=32 << 20, max_rows=1_000_000)
 SECONDS = 1

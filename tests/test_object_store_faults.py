@@ -6,8 +6,9 @@ import json
 import traceback
 from collections.abc import Callable, Iterator
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pyarrow as pa
 import pytest
 from object_store import (
     BUCKET,
@@ -28,9 +29,6 @@ from trust import QUICK, long_or
 
 import lakebed
 from shared_data import SAMPLE_ICEBERG_TABLE, SAMPLE_MOVED, SAMPLE_TABLE
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 pytest.importorskip("obstore")
 pytest.importorskip("s3fs")

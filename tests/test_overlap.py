@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from command_line import complaint, printed
@@ -14,8 +14,10 @@ from iceberg_made import MadeTable, entry
 from test_jobs import rows
 
 import lakebed
+from iceberg_golden import GoldenTable as GoldenIcebergTable
+from lakebed import Table
 from lakebed.errors import PredicateError, SchemaError
-from shared_data import SAMPLE_TABLE
+from shared_data import SAMPLE_TABLE, GoldenTable
 from spark_rows import expected
 
 if TYPE_CHECKING:

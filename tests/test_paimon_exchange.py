@@ -5,19 +5,15 @@ What executors run is run here, in several parts; how Spark moves rows between t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from covering import each_covering_paimon_table, each_covering_place
 from exchanging import exchanged
 from paimon_plans import Place, to_sql
 from trust import long_or
 
 import lakebed
+from lakebed.view import ViewScan
+from shared_data import GoldenTable
 from spark_rows import expected
-
-if TYPE_CHECKING:
-    from lakebed.view import ViewScan
-    from shared_data import GoldenTable
 
 
 def filters(place: Place) -> list[str]:

@@ -6,19 +6,15 @@ import json
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pyarrow as pa
 import pytest
 from covering import paimon_tables
 
 import lakebed
 from paimon_answers import Row, Schemas, arrow_type, canonical, stand, wanted
-from shared_data import each_golden_paimon_table
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from shared_data import GoldenTable
+from shared_data import GoldenTable, each_golden_paimon_table
 
 # The engine prints the modification time of a folder, which copying does not keep.
 _NOT_COMPARABLE = {"branches": {"create_time"}}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,12 +16,10 @@ from file_rows import file_rows
 from moved_tables import PATH_FIELD, copied, position_deletes, said, with_deletes
 
 import lakebed
+from iceberg_golden import GoldenTable as GoldenIcebergTable
 from lakebed import Table
 from lakebed.errors import LocationError, SchemaError, SnapshotNotFoundError, UnsupportedError
 from shared_data import SAMPLE_TABLE, GoldenTable
-
-if TYPE_CHECKING:
-    from iceberg_golden import GoldenTable as GoldenIcebergTable
 
 pytestmark = pytest.mark.filterwarnings("ignore::lakebed.errors.LakebedWarning")
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
-from typing import TYPE_CHECKING, Any, Literal
+from pathlib import Path
+from typing import Any, Literal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,12 +20,7 @@ import lakebed
 from lakebed._arguments import milliseconds
 from lakebed._values import to_json_values
 from lakebed.errors import LakebedError, PredicateError, SchemaError, SnapshotNotFoundError, UnsupportedError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from lakebed.table import Table
+from lakebed.table import Table
 
 Format = Literal["iceberg", "paimon"]
 LAST = 2**63 - 1

@@ -5,18 +5,16 @@ from __future__ import annotations
 import shutil
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from covering import each_covering_iceberg_table, each_layout_of_golden_paimon_tables
 from test_jobs import LAYOUT, column, planted, rows
 
 import lakebed
+from iceberg_golden import GoldenTable as GoldenIcebergTable
 from lakebed import Table
 from shared_data import SAMPLE_ICEBERG_TABLE, SAMPLE_MOVED, SAMPLE_TABLE, GoldenTable
-
-if TYPE_CHECKING:
-    from iceberg_golden import GoldenTable as GoldenIcebergTable
 
 pytestmark = pytest.mark.filterwarnings("ignore::lakebed.errors.LakebedWarning")
 

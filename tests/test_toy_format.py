@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pytest
@@ -17,10 +16,8 @@ from exchanging import planned, rows
 import lakebed
 from lakebed import _native
 from lakebed.errors import SchemaError, SnapshotNotFoundError, TableNotFoundError, UnsupportedError
+from lakebed.view import ViewScan
 from spark_rows import sorted_rows
-
-if TYPE_CHECKING:
-    from lakebed.view import ViewScan
 
 # Of each snapshot the manifests, of each manifest the entries: status, path, partition, rows, bytes.
 MANIFESTS = {

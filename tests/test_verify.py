@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import command_line
 import pytest
@@ -17,13 +17,11 @@ from paimon_made import MadeTable as MadePaimonTable
 from paimon_made import entry as paimon_entry
 
 import lakebed
+from iceberg_golden import GoldenTable as GoldenIcebergTable
 from lakebed import avro
 from lakebed.errors import LakebedError
 from shared_data import SAMPLE_ICEBERG_TABLE, SAMPLE_MOVED, SAMPLE_TABLE, GoldenTable
 from spark_rows import sorted_rows
-
-if TYPE_CHECKING:
-    from iceberg_golden import GoldenTable as GoldenIcebergTable
 
 Row = dict[str, Any]
 COLUMNS = ["severity", "kind", "message", "path", "named_by", "offset", "block", "record", "field"]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from covering import iceberg_tables, paimon_tables
@@ -23,7 +23,7 @@ from paimon_made import entry as paimon_entry
 from test_iceberg_checklist_deletes import Files, vector
 from test_iceberg_exchange import FOREIGN, some
 from test_verify import findings
-from trust import long_or
+from trust import Figure, long_or
 
 import lakebed
 from lakebed import avro
@@ -37,9 +37,6 @@ from lakebed.errors import (
     UnsupportedError,
 )
 from shared_data import SAMPLE_ICEBERG_TABLE, SAMPLE_MOVED, SAMPLE_TABLE
-
-if TYPE_CHECKING:
-    from trust import Figure
 
 Row = dict[str, Any]
 NAMES = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from command_line import complaint, printed
@@ -11,10 +11,8 @@ from iceberg_made import MadeTable, entry
 
 import lakebed
 from lakebed.errors import PredicateError
+from lakebed.table import Table
 from shared_data import SAMPLE_TABLE
-
-if TYPE_CHECKING:
-    from lakebed.table import Table
 
 SPARK = {
     "operation": "append",

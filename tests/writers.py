@@ -12,12 +12,11 @@ import random
 import time
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from file_rows import file_rows
 
-if TYPE_CHECKING:
-    from lakebed import Table
+from lakebed import Table
 
 _SECONDS = 2000
 _forks = multiprocessing.get_context("forkserver")

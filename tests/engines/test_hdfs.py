@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from java_engine import JavaEngine
 
 import lakebed
 from lakebed.errors import TableNotFoundError, UnsupportedError
 from shared_data import SAMPLE_ICEBERG_TABLE, SAMPLE_MOVED, SAMPLE_TABLE
-
-if TYPE_CHECKING:
-    from java_engine import JavaEngine
 
 fsspec = pytest.importorskip("fsspec")
 pytest.importorskip("requests")

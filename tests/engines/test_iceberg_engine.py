@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from covering import each_covering_iceberg_table
 from iceberg_peers import by_fastavro, is_map
 from iceberg_rewrite import rewritten
-from java_engine import EngineError, each_iceberg_release
+from java_engine import EngineError, JavaEngine, each_iceberg_release
 
 from iceberg_answers import Row, assert_same_multiset, difference
+from iceberg_golden import GoldenTable
 from lakebed.errors import UnsupportedError
-
-if TYPE_CHECKING:
-    from java_engine import JavaEngine
-
-    from iceberg_golden import GoldenTable
 
 # Java asks a service for the keys of encrypted ones, and refuses those of which deletes are elsewhere.
 each_table_that_java_reads = each_covering_iceberg_table(

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from java_engine import each_iceberg_release
+from java_engine import JavaEngine, each_iceberg_release
 
 import lakebed
 from lakebed import SchemaChange
-
-if TYPE_CHECKING:
-    from java_engine import JavaEngine
 
 SCHEMA = pa.schema(
     [pa.field("id", pa.int64(), nullable=False), ("region", pa.string()), ("amount", pa.decimal128(12, 2))]

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import content_entries
+import pyarrow as pa
 import pytest
+from java_engine import JavaEngine
 
 from iceberg_answers import assert_same_rows, canonical_rows, wanted
 from lakebed import experimental
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-    from java_engine import JavaEngine
 
 LISTED = {"snapshot_id": 4200, "sequence_number": 9, "first_row_id": 7000}
 

@@ -6,21 +6,17 @@ import json
 import shutil
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from covering import each_covering_iceberg_table
 from iceberg_table_pairs import SCHEMA, Deletes, File, PairedTable, lakebeds
-from java_engine import EngineError
+from java_engine import EngineError, JavaEngine
 
 import lakebed
 from iceberg_answers import assert_same_multiset, canonical_rows, wanted
+from iceberg_golden import GoldenTable
 from lakebed.errors import LakebedWarning
-
-if TYPE_CHECKING:
-    from java_engine import JavaEngine
-
-    from iceberg_golden import GoldenTable
 
 pytestmark = pytest.mark.jvm
 

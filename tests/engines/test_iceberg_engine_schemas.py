@@ -8,21 +8,18 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pytest
 from file_rows import file_rows
 from iceberg_commits import metadata
-from java_engine import EngineError
+from java_engine import EngineError, JavaEngine
 from trust import long_or
 
 import lakebed
 from lakebed import SchemaChange
 from lakebed.errors import LakebedError, UnsupportedError
-
-if TYPE_CHECKING:
-    from java_engine import JavaEngine
 
 pytestmark = pytest.mark.jvm
 

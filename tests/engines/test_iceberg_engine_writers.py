@@ -5,18 +5,15 @@ from __future__ import annotations
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from iceberg_table_pairs import Deletes, File, PairedTable, TablePair, lakebeds
-from java_engine import EngineError
+from java_engine import EngineError, JavaEngine
 from raising import raises
 from trust import long_or
 
 from lakebed.errors import CommitConflictError, SchemaError, UnsupportedError
-
-if TYPE_CHECKING:
-    from java_engine import JavaEngine
 
 pytestmark = pytest.mark.jvm
 

@@ -8,23 +8,19 @@ import gzip
 import json
 import random
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pytest
 from iceberg_commits import metadata
-from java_engine import each_iceberg_release
+from java_engine import JavaEngine, each_iceberg_release
 from trust import long_or
 
 import lakebed
 from lakebed import iceberg
 from lakebed.errors import PredicateError, UnsupportedError
+from lakebed.predicates import ExpressionForm
 from shared_data import data_root
-
-if TYPE_CHECKING:
-    from java_engine import JavaEngine
-
-    from lakebed.predicates import ExpressionForm
 
 Json = Any
 

@@ -6,20 +6,17 @@ import random
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from iceberg_made import MadeTable, entry
 from iceberg_table_pairs import Deletes, File, PairedTable, TablePair, ours
-from java_engine import ICEBERG_BEFORE, EngineError
+from java_engine import ICEBERG_BEFORE, EngineError, IcebergEngines, JavaEngine
 from trust import long_or
 
 from iceberg_golden import GoldenTable, golden_iceberg_tables
 from lakebed.errors import LakebedWarning, SnapshotNotFoundError
 from shared_data import data_root
-
-if TYPE_CHECKING:
-    from java_engine import IcebergEngines, JavaEngine
 
 Row = dict[str, Any]
 

@@ -7,20 +7,16 @@ import time
 from collections import Counter
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from covering import each_covering_iceberg_table, each_covering_paimon_table
-from java_engine import EngineError
+from java_engine import EngineError, JavaEngine
 
 import lakebed
+from iceberg_golden import GoldenTable as GoldenIcebergTable
 from lakebed.errors import SchemaError
 from shared_data import GoldenTable, each_golden_paimon_table
-
-if TYPE_CHECKING:
-    from java_engine import JavaEngine
-
-    from iceberg_golden import GoldenTable as GoldenIcebergTable
 
 pytestmark = [pytest.mark.jvm, pytest.mark.filterwarnings("ignore::lakebed.errors.LakebedWarning")]
 

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import fastavro
 import pytest
 from covering import each_covering_paimon_table
+from java_engine import JavaEngine
 from paimon_peers import peer_row, why_pypaimon_cannot
 from paimon_rewrite import LIST_SIZES, rewritten
 
 import lakebed
 from iceberg_answers import difference
 from paimon_answers import Row, assert_rows, by_file, is_avro
-from shared_data import each_golden_paimon_table
-
-if TYPE_CHECKING:
-    from java_engine import JavaEngine
-
-    from shared_data import GoldenTable
+from shared_data import GoldenTable, each_golden_paimon_table
 
 # An answer → the column that names its files, and where `read` has them.
 STORED = {

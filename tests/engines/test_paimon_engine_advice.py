@@ -9,15 +9,12 @@ from __future__ import annotations
 import re
 import uuid
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from advised import advice
 from command_line import printed
 from paimon_real import MadeTable
-
-if TYPE_CHECKING:
-    from java_engine import JavaEngine
 
 pytestmark = pytest.mark.jvm
 

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
+from java_engine import JavaEngine
 from paimon_real import MadeTable, marked_elsewhere
 from test_paimon_columnar_commits import file_schema
-
-if TYPE_CHECKING:
-    from java_engine import JavaEngine
 
 pytestmark = pytest.mark.jvm
 

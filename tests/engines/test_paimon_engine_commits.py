@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pytest
+from java_engine import JavaEngine
 from paimon_real import SCHEMA, MadeTable
 
 from lakebed.errors import SchemaError
-
-if TYPE_CHECKING:
-    from java_engine import JavaEngine
 
 LIVE = {"data-b-0.parquet", "data-e-0.parquet", "data-f-0.parquet"}
 IDS = [3, 4, 9, 10, 11]

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
-from java_engine import EngineError
+from java_engine import EngineError, JavaEngine
 from paimon_real import MadeTable, index_files, marked_elsewhere
 
 import lakebed
 from lakebed import paimon
 from lakebed.errors import CommitConflictError
-
-if TYPE_CHECKING:
-    from java_engine import JavaEngine
 
 pytestmark = pytest.mark.jvm
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from java_engine import JavaEngine
 
 import lakebed
 from lakebed.errors import UnsupportedError
 from shared_data import GoldenTable, each_golden_paimon_table
-
-if TYPE_CHECKING:
-    from java_engine import JavaEngine
 
 pytestmark = pytest.mark.jvm
 

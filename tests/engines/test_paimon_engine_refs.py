@@ -6,21 +6,16 @@ import json
 import shutil
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pytest
-from java_engine import EngineError
+from java_engine import EngineError, JavaEngine
 from paimon_real import MadeTable
 
 import lakebed
-from lakebed import SchemaChange
+from lakebed import Scan, SchemaChange
 from lakebed.errors import LakebedError
-
-if TYPE_CHECKING:
-    from java_engine import JavaEngine
-
-    from lakebed import Scan
 
 pytestmark = pytest.mark.jvm
 

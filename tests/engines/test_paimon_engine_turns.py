@@ -8,17 +8,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pytest
+from java_engine import JavaEngine
 from paimon_real import SCHEMA, MadeTable, marked_elsewhere
 from trust import long_or
 
 import lakebed
-
-if TYPE_CHECKING:
-    from java_engine import JavaEngine
 
 pytestmark = pytest.mark.jvm
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pytest
 from file_rows import file_rows
+from java_engine import JavaEngine
 
 import lakebed
 from lakebed.errors import TableNotFoundError, UnsupportedError
-
-if TYPE_CHECKING:
-    from java_engine import JavaEngine
 
 pypaimon = pytest.importorskip("pypaimon")
 tables = pytest.importorskip("catalog_tables")

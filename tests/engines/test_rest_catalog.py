@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pytest
 from iceberg_commits import files
 from iceberg_operations import OPERATIONS, SCHEMA, begun
+from java_engine import JavaEngine
 from trust import long_or
 
 import lakebed
@@ -19,8 +20,6 @@ tables = pytest.importorskip("catalog_tables")
 catalog_writer = pytest.importorskip("catalog_writer")
 rest = pytest.importorskip("pyiceberg.catalog.rest")
 
-if TYPE_CHECKING:
-    from java_engine import JavaEngine
 
 pytestmark = pytest.mark.jvm
 VIEWS = ("files", "entries", "manifests", "snapshots", "refs", "schemas", "partitions", "plan")

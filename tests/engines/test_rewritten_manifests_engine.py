@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from covering import each_covering_iceberg_table
-from java_engine import each_iceberg_release
+from java_engine import JavaEngine, each_iceberg_release
 from moved_tables import copied, with_deletes
 
 import lakebed
-
-if TYPE_CHECKING:
-    from java_engine import JavaEngine
-
-    from iceberg_golden import GoldenTable
+from iceberg_golden import GoldenTable
 
 pytestmark = [pytest.mark.jvm, pytest.mark.filterwarnings("ignore::lakebed.errors.LakebedWarning")]
 

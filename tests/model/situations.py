@@ -7,15 +7,13 @@ import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import lakebed
 from model.alive import Root, iceberg_metadata, of_iceberg
 from model.iceberg_table import IcebergTable
 from model.paimon_table import PaimonTable
-
-if TYPE_CHECKING:
-    from model.written import Written
+from model.written import Written
 
 Opened = Callable[[object | None], lakebed.Table]
 

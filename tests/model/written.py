@@ -8,16 +8,13 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from file_rows import file_rows
 
+import lakebed
 from lakebed.errors import CommitConflictError, SchemaError, SnapshotNotFoundError, UnsupportedError
 from model.alive import Root, all_files, local, real
-
-if TYPE_CHECKING:
-    import lakebed
 
 SCHEMA = pa.schema([("id", pa.int64())])
 CONTENT = b"file of a table"

@@ -12,18 +12,16 @@ import tarfile
 from collections.abc import Iterator
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from java_engine import ENGINES, class_path, java_and_maven
 from object_store import BUCKET, server, upload
 from spark_sessions import program_lines
+from trust import Figure
 
 import lakebed
 from shared_data import SAMPLE_TABLE
-
-if TYPE_CHECKING:
-    from trust import Figure
 
 pyspark = pytest.importorskip("pyspark")
 

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from java_engine import EngineError
+from spark_runtimes import SparkRuntimes
 from test_dangling import CASES, counted, random_files
 from test_iceberg_checklist_deletes import Files
 from trust import long_or
 
 pytest.importorskip("pyspark")
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from spark_runtimes import SparkRuntimes
 
 pytestmark = [pytest.mark.spark, pytest.mark.jvm, pytest.mark.spark_35]
 

@@ -7,7 +7,9 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pytest
+from model.histories import Rows
 from model.test_histories import counted
 from trust import long_or
 
@@ -20,8 +22,6 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-    from model.histories import Rows
     from pyspark.sql import DataFrame
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore::lakebed.errors.LakebedWarning")]

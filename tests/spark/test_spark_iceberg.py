@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from covering import each_covering_iceberg_table
@@ -15,16 +15,13 @@ from trust import in_turn
 import lakebed
 import lakebed.spark as ls
 from iceberg_answers import leaves
-from iceberg_golden import each_golden_iceberg_table, golden_iceberg_tables
+from iceberg_golden import GoldenTable, each_golden_iceberg_table, golden_iceberg_tables
 from lakebed.errors import LakebedError, SchemaError
 from lakebed.spark.types import spark_schema
 from spark_rows import actual, expected
 
 pytest.importorskip("pyspark")
 from pyspark.errors import PythonException
-
-if TYPE_CHECKING:
-    from iceberg_golden import GoldenTable
 
 pytestmark = pytest.mark.spark
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import encrypted_files
 import pytest
@@ -15,17 +16,12 @@ from trust import THOROUGH
 
 import lakebed
 import lakebed.spark as ls
-from iceberg_golden import each_golden_iceberg_table
+from iceberg_golden import GoldenTable, each_golden_iceberg_table
 from lakebed.spark import frames
 from spark_rows import actual, compare, expected
 
 pytest.importorskip("pyspark")
 from pyspark.errors import PythonException
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from iceberg_golden import GoldenTable
 
 pytestmark = pytest.mark.spark
 

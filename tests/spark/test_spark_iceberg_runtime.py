@@ -7,13 +7,13 @@ import shutil
 import time
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import pyarrow as pa
 import pytest
 from covering import each_covering_iceberg_table
 from java_engine import EngineError
 from moved_tables import with_deletes
-from spark_runtimes import stands_at
+from spark_runtimes import SparkRuntimes, stands_at
 
 import lakebed
 import lakebed.spark as ls
@@ -23,9 +23,6 @@ from spark_rows import collected, in_spark
 
 pytest.importorskip("pyspark")
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-    from spark_runtimes import SparkRuntimes
 
 pytestmark = [pytest.mark.spark, pytest.mark.jvm, pytest.mark.spark_35]
 

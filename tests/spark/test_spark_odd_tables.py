@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import iceberg_made
 import paimon_made
@@ -18,9 +19,6 @@ import lakebed
 import lakebed.spark as ls
 from lakebed.errors import UnsupportedError
 from spark_rows import actual, expected
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 pytest.importorskip("pyspark")
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from covering import each_covering_paimon_table
@@ -16,8 +16,6 @@ from spark_rows import collected, in_spark
 
 pytest.importorskip("pyspark")
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 pytestmark = [pytest.mark.spark, pytest.mark.jvm, pytest.mark.spark_35]
 

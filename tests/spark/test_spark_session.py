@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import importlib
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 from zipfile import ZipFile
 from zipimport import zipimporter
 
+import pytest
+
 from lakebed.spark.private_api import spare_archives
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import pytest
 
 
 def test_archives_are_not_read_again_and_still_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
