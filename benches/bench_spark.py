@@ -9,12 +9,13 @@ It prints one table, and whether lakebed is as many times faster as it should be
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import report
 import spark_sides
@@ -23,9 +24,6 @@ from corpus import Corpus, MissingInputError, Table
 from iceberg_tables import JAVA_VERSION, by_java, by_pyiceberg, with_deletes
 from paimon_tables import java_large
 from session import Contestant, Result
-
-if TYPE_CHECKING:
-    import argparse
 
 TASKS = ("sum", "partitions", "maps", "readable", "plan")
 

@@ -10,8 +10,9 @@ from datetime import date, datetime, timedelta
 from functools import partial
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from corpus import Corpus
 from iceberg_tables import PLAN, listed_manifests
 from readers import (
     Counted,
@@ -25,9 +26,6 @@ from readers import (
     polars_entries,
     reader,
 )
-
-if TYPE_CHECKING:
-    from corpus import Corpus
 
 PROJECTED = ["status", "file_path", "partition", "record_count", "file_size_in_bytes"]
 PROJECTED_AVRO = ["status", *(f"data_file.{name}" for name in PROJECTED[1:])]

@@ -17,15 +17,12 @@ from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime, timedelta, timezone
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jobs_tables
 import readers
 import spark_sides
-from corpus import restored
-
-if TYPE_CHECKING:
-    from corpus import Corpus
+from corpus import Corpus, restored
 
 EXPIRED = 0.9
 """The part of all snapshots that expires."""

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import fastavro
 import iceberg_tables
@@ -25,10 +25,7 @@ from corpus import Corpus, Make, Table
 from delayed import DelayedFileSystem, delay_methods, pyiceberg_properties
 from iceberg_readers import polars_iceberg, pyiceberg
 from paimon_readers import pypaimon, pypaimon_rust, warehouse
-from readers import Counted, Run, duckdb_extensions, reader, rows_of
-
-if TYPE_CHECKING:
-    from readers import Reader
+from readers import Counted, Reader, Run, duckdb_extensions, reader, rows_of
 
 DELAYS = (0, 10, 30, 100)
 """Milliseconds a request; 30 are those of an object store in the same region."""

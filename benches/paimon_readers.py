@@ -7,13 +7,11 @@ import tempfile
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from corpus import Corpus
 from paimon_tables import DATABASE, PLAN
 from readers import Counted, Run, fastavro_entries, lakebed_reads, lakebed_stream, lakebed_view, ours, reader
-
-if TYPE_CHECKING:
-    from corpus import Corpus
 
 PROJECTED = ["kind", "partition", "bucket", "file_name", "file_size", "row_count"]
 PROJECTED_AVRO = [

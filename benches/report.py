@@ -8,13 +8,9 @@ import platform
 from collections.abc import Container, Sequence
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from corpus import kilobytes
-from session import CLOCKS, FLOORS
-
-if TYPE_CHECKING:
-    from session import Result
+from session import CLOCKS, FLOORS, Result
 
 REFERENCE = "lakebed"
 MEMORY_LIMIT_BYTES = 100_000_000

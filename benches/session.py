@@ -9,12 +9,10 @@ import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import late_s3
-
-if TYPE_CHECKING:
-    from corpus import Corpus
+from corpus import Corpus
 
 SLOW_SECONDS = 2.0
 """A reader whose first run takes longer than this joins only the first two rounds."""

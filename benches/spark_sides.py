@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any
 import process_tree
 import pyarrow as pa
 import readers
+from corpus import Corpus
 from iceberg_tables import JAVA_VERSION
 
 if TYPE_CHECKING:
-    from corpus import Corpus
     from pyspark.sql import DataFrame, SparkSession
 
 TASK_BYTES = 256 << 20

@@ -6,13 +6,10 @@ import argparse
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import report
+from corpus import Corpus, Table
 from session import CLOCKS, Contestant, Result, run_round_robin
-
-if TYPE_CHECKING:
-    from corpus import Corpus, Table
 
 CACHE = Path(__file__).resolve().with_name(".cache")
 

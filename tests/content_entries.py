@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import lakebed
 from lakebed import experimental
 from shared_data import data_root
 
@@ -23,6 +24,21 @@ def golden() -> Path:
     if folder is None:
         pytest.skip("no golden content entries")
     return folder
+
+
+def file(name: str) -> Path:
+    """One of the golden manifests."""
+    return golden() / "metadata" / name
+
+
+def read(source: Any, **options: Any) -> lakebed.Scan:
+    """Its entries, by the metadata of its table."""
+    return experimental.read_content_entries(source, metadata=metadata(), **options)
+
+
+def column(number: int, name: str, kind: Any) -> Row:
+    """A column of a schema, as metadata have it."""
+    return {"id": number, "name": name, "required": False, "type": kind}
 
 
 def answers(name: str) -> list[Row]:

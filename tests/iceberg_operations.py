@@ -70,6 +70,10 @@ def _statistics(table: lakebed.Table) -> lakebed.Table:
     return table.set_statistics(statistics(table, "s3://x"))
 
 
+def _expiry(table: lakebed.Table) -> object:
+    return table.delete_branch("staged").table.expire_snapshots(timedelta(0), 1)
+
+
 def _transaction(table: lakebed.Table) -> lakebed.Table:
     with table.transaction() as transaction:
         transaction.append_files(files("d"))
@@ -113,11 +117,7 @@ OPERATIONS: dict[str, Operation] = {
     "fast_forward": Operation(lambda t: t.fast_forward("old", "main"), MOVED, OF_REF),
     "rollback_to": Operation(lambda t: t.rollback_to(head(t, "old")), MOVED, OF_REF),
     "set_current_snapshot": Operation(lambda t: t.set_current_snapshot(head(t, "staged")), MOVED, OF_REF),
-    "expire_snapshots": Operation(
-        lambda t: t.delete_branch("staged").table.expire_snapshots(timedelta(0), 1),
-        ("remove-snapshots",),
-        OF_REF,
-    ),
+    "expire_snapshots": Operation(_expiry, ("remove-snapshots",), OF_REF),
     "set_properties": Operation(
         lambda t: t.update_properties({"a": "1"}).update_properties({"b": "2"}, remove=["a"]),
         ("set-properties", "remove-properties"),

@@ -72,6 +72,27 @@ def avro_of(schema: Schema, *blocks: tuple[int, bytes], codec: bytes = b"null") 
     return out + b"".join(zigzag(count) + prefixed(payload) + SYNC for count, payload in blocks)
 
 
+def one(schema: Schema, record: bytes) -> bytes:
+    """An Avro file of one record, whatever its bytes are."""
+    return avro_of(schema, (1, record))
+
+
+def written(schema: Schema, record: Record) -> bytes:
+    """An Avro file of one record."""
+    return one(schema, payload(schema, record))
+
+
+def of_text(schema: Schema, record: bytes, what: str, text: bytes) -> Named:
+    """What can be wrong with a text in a record, before which one byte has its length."""
+    at = record.index(text)
+    yield (
+        f"n_{what}_longer_than_the_block.avro",
+        one(schema, record[: at - 1] + zigzag(1 << 40) + record[at:]),
+    )
+    yield f"n_{what}_of_negative_length.avro", one(schema, record[: at - 1] + zigzag(-9) + record[at:])
+    yield f"n_{what}_not_utf8.avro", one(schema, record[:at] + b"\xff" + record[at + 1 :])
+
+
 def payload(schema: Schema, record: Record) -> bytes:
     sink = io.BytesIO()
     fastavro.schemaless_writer(sink, fastavro.parse_schema(copy.deepcopy(schema)), record)
@@ -136,7 +157,7 @@ def without_fields(schema: Schema, record: Record, names: Iterable[str]) -> Name
     """The file of a record once without each of these fields."""
     for name in names:
         lacking = without(schema, name)
-        yield f"n_no_{name.lstrip('_').lower()}.avro", avro_of(lacking, (1, payload(lacking, record)))
+        yield f"n_no_{name.lstrip('_').lower()}.avro", written(lacking, record)
 
 
 MAGIC = bytes([0xD1, 0xD3, 0x39, 0x64])

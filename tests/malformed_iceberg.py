@@ -93,45 +93,22 @@ def manifest() -> forms.Named:
     schema, record = entry_schema(2), entry()
     good = forms.payload(schema, record)
     yield from forms.avro_files(schema, record)
-    yield (
-        "y_bounds_of_no_type.avro",
-        forms.avro_of(
-            schema,
-            (
-                1,
-                forms.payload(
-                    schema, entry(lower_bounds={1: b"\1\2\3", -1: b""}, upper_bounds={1: b"\xff" * 40})
-                ),
-            ),
-        ),
-    )
-    yield "y_negative_counts.avro", forms.avro_of(schema, (1, forms.payload(schema, entry(record_count=-1))))
-    yield "i_status_7.avro", forms.avro_of(schema, (1, zigzag(7) + good[1:]))
-    yield "n_union_branch_2.avro", forms.avro_of(schema, (1, good[:1] + zigzag(2) + good[2:]))
-    yield "n_union_branch_negative.avro", forms.avro_of(schema, (1, good[:1] + zigzag(-1) + good[2:]))
-    path = good.index(b"a.parquet")
-    yield (
-        "n_path_longer_than_the_block.avro",
-        forms.avro_of(schema, (1, good[: path - 1] + zigzag(1 << 40) + good[path:])),
-    )
-    yield (
-        "n_path_of_negative_length.avro",
-        forms.avro_of(schema, (1, good[: path - 1] + zigzag(-9) + good[path:])),
-    )
-    yield "n_path_not_utf8.avro", forms.avro_of(schema, (1, good.replace(b"a.parquet", b"\xff.parquet")))
+    bounds: Record = {"lower_bounds": {1: b"\1\2\3", -1: b""}, "upper_bounds": {1: b"\xff" * 40}}
+    yield "y_bounds_of_no_type.avro", forms.written(schema, entry(**bounds))
+    yield "y_negative_counts.avro", forms.written(schema, entry(record_count=-1))
+    yield "i_status_7.avro", forms.one(schema, zigzag(7) + good[1:])
+    yield "n_union_branch_2.avro", forms.one(schema, good[:1] + zigzag(2) + good[2:])
+    yield "n_union_branch_negative.avro", forms.one(schema, good[:1] + zigzag(-1) + good[2:])
+    yield from forms.of_text(schema, good, "path", b"a.parquet")
     lacking = copy.deepcopy(schema)
     lacking["fields"][-1]["type"] = forms.without(lacking["fields"][-1]["type"], "file_path")
-    yield "n_no_file_path.avro", forms.avro_of(lacking, (1, forms.payload(lacking, record)))
+    yield "n_no_file_path.avro", forms.written(lacking, record)
     twice = copy.deepcopy(schema)
     twice["fields"][-1]["type"]["fields"][1]["field-id"] = 101
-    yield "i_field_id_twice.avro", forms.avro_of(twice, (1, forms.payload(twice, record)))
+    yield "i_field_id_twice.avro", forms.written(twice, record)
     huge = entry_schema(2, [field(1000 + number, f"p{number}", ["null", "long"]) for number in range(60)])
-    yield (
-        "y_wide_partition.avro",
-        forms.avro_of(
-            huge, (1, forms.payload(huge, entry(partition={f"p{number}": None for number in range(60)})))
-        ),
-    )
+    wide = {f"p{number}": None for number in range(60)}
+    yield "y_wide_partition.avro", forms.written(huge, entry(partition=wide))
 
 
 LISTED: Record = {
@@ -156,11 +133,9 @@ def manifest_list() -> forms.Named:
     yield from forms.avro_files(schema, LISTED)
     summary = {"contains_null": True, "contains_nan": None, "lower_bound": b"", "upper_bound": b"\xff" * 99}
     good = forms.payload(schema, {**LISTED, "partitions": [summary]})
-    yield "y_summary_of_no_field.avro", forms.avro_of(schema, (1, good))
-    yield (
-        "n_boolean_2.avro",
-        forms.avro_of(schema, (1, good.replace(b"\x02\x01\x00\x02\x00", b"\x02\x02\x00\x02\x00"))),
-    )
+    yield "y_summary_of_no_field.avro", forms.one(schema, good)
+    true, two = b"\x02\x01\x00\x02\x00", b"\x02\x02\x00\x02\x00"
+    yield "n_boolean_2.avro", forms.one(schema, good.replace(true, two))
     yield from forms.without_fields(schema, LISTED, ("manifest_path", "partition_spec_id"))
 
 

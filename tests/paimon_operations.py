@@ -91,43 +91,41 @@ def steps(writer: str) -> list[Step]:
     joined = f"{writer}-joined"
     start, keep, branch = f"{writer}-start", f"{writer}-keep", f"{writer}-branch"
 
-    def latest(effect: Callable[[State], State]) -> Callable[[list[State]], State]:
-        return lambda states: effect(states[-1])
+    def step(run: Callable[[Table], object], effect: Callable[[State], State], through: int = 0) -> Step:
+        """One whose effect is on the latest state."""
+        return Step(run, lambda states: effect(states[-1]), through)
 
     def alter(word: str) -> Step:
         comment = f"{writer} {word}"
         change = lakebed.SchemaChange.update_comment(comment)
-        return Step(
-            lambda table: table.update_schema(change), latest(lambda state: replace(state, comment=comment))
-        )
+        return step(lambda t: t.update_schema(change), lambda state: replace(state, comment=comment))
 
     def append(*names: str) -> Step:
         files = _files(writer, *names)
-        return Step(
-            lambda table: table.append_files(files), latest(lambda state: state.also(live=set(names)))
-        )
+        return step(lambda t: t.append_files(files), lambda state: state.also(live=set(names)))
 
     def tag(name: str) -> Step:
-        return Step(lambda table: table.create_tag(name), latest(lambda state: state.also(tags={name})))
+        return step(lambda t: t.create_tag(name), lambda state: state.also(tags={name}))
+
+    def untag(name: str) -> Step:
+        return step(lambda t: t.delete_tag(name), lambda state: state.without(tags={name}))
 
     def same(run: Callable[[Table], object]) -> Step:
-        return Step(run, latest(lambda state: state))
+        return step(run, lambda state: state)
 
     return [
         append(a, b),
         alter("one"),
         append(c),
         tag(start),
-        Step(
-            lambda table: table.replace_files(_paths(writer, a, b), _files(writer, joined)),
-            latest(lambda state: state.without(live={a, b}).also(live={joined})),
+        step(
+            lambda t: t.replace_files(_paths(writer, a, b), _files(writer, joined)),
+            lambda state: state.without(live={a, b}).also(live={joined}),
         ),
-        Step(
-            lambda table: table.add_deletes(_vector(writer, c)), latest(lambda state: state.also(marked={c}))
-        ),
-        Step(
-            lambda table: table.overwrite_partitions(_files(writer, d), {"writer": writer}),
-            latest(lambda state: state.without(live={joined, c}, marked={c}).also(live={d})),
+        step(lambda t: t.add_deletes(_vector(writer, c)), lambda state: state.also(marked={c})),
+        step(
+            lambda t: t.overwrite_partitions(_files(writer, d), {"writer": writer}),
+            lambda state: state.without(live={joined, c}, marked={c}).also(live={d}),
         ),
         alter("two"),
         same(lambda table: table.create_branch(branch, at=start)),
@@ -141,26 +139,19 @@ def steps(writer: str) -> list[Step]:
         same(lambda table: table.delete_branch(branch)),
         tag(keep),
         append(x),
-        Step(lambda table: table.rollback_to(keep), latest(lambda state: state.without(live={x})), through=1),
-        Step(
-            lambda table: table.overwrite_files(_files(writer, y), removed=_paths(writer, e)),
-            latest(lambda state: state.without(live={e}).also(live={y})),
+        step(lambda t: t.rollback_to(keep), lambda state: state.without(live={x}), through=1),
+        step(
+            lambda t: t.overwrite_files(_files(writer, y), removed=_paths(writer, e)),
+            lambda state: state.without(live={e}).also(live={y}),
         ),
-        Step(
-            lambda table: table.delete_files(_paths(writer, y)), latest(lambda state: state.without(live={y}))
-        ),
+        step(lambda t: t.delete_files(_paths(writer, y)), lambda state: state.without(live={y})),
         same(lambda table: table.rewrite_manifests(sort=True)),
         same(lambda table: table.expire_snapshots(timedelta(0), 2)),
-        *(
-            Step(
-                lambda table, name=name: table.delete_tag(name),  # type: ignore[misc]
-                latest(lambda state, name=name: state.without(tags={name})),  # type: ignore[misc]
-            )
-            for name in (start, keep)
-        ),
-        Step(
-            lambda table: table.delete_files(where=f"writer = '{writer}'"),
-            latest(lambda state: state.without(live={a, b, c})),
+        untag(start),
+        untag(keep),
+        step(
+            lambda t: t.delete_files(where=f"writer = '{writer}'"),
+            lambda state: state.without(live={a, b, c}),
         ),
     ]
 

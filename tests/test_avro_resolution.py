@@ -54,6 +54,13 @@ def enum(*symbols: str, name: str = "e", **more: Any) -> dict[str, Any]:
     return {"type": "enum", "name": name, "symbols": symbols, **more}
 
 
+def logical(kind: str, name: str, **more: Any) -> dict[str, Any]:
+    return {"type": kind, "logicalType": name, **more}
+
+
+EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+
+
 def fixed(size: int, name: str = "x", **more: Any) -> dict[str, Any]:
     return {"type": "fixed", "name": name, "size": size, **more}
 
@@ -77,12 +84,7 @@ def fixed(size: int, name: str = "x", **more: Any) -> dict[str, Any]:
         (fixed(2), fixed(2, "n.x"), [b"ab"], [b"ab"]),
         (fixed(2), fixed(2, "y", aliases=["x"]), [b"ab"], [b"ab"]),
         (enum("A", name="old.e"), enum("A", name="new", namespace="n", aliases=["old.e"]), ["A"], ["A"]),
-        (
-            "long",
-            {"type": "long", "logicalType": "timestamp-micros"},
-            [0],
-            [datetime(1970, 1, 1, tzinfo=timezone.utc)],
-        ),
+        ("long", logical("long", "timestamp-micros"), [0], [EPOCH]),
     ],
 )
 def test_values_of_one_type_are_read_as_another(writer: Any, reader: Any, values: Any, expected: Any):
@@ -145,17 +147,9 @@ INNER = record(field("int"), field("string", "b", default="own"), name="inner")
         # Any branch, since version 1.12.
         (["null", "int"], 7, 7),
         (["int", "string", "null"], "s", "s"),
-        (
-            {"type": "bytes", "logicalType": "decimal", "precision": 4, "scale": 2},
-            "\u0001\u0000",
-            Decimal("2.56"),
-        ),
-        ({"type": "int", "logicalType": "date"}, 0, datetime(1970, 1, 1).date()),
-        (
-            [{"type": "long", "logicalType": "timestamp-millis"}, "null"],
-            0,
-            datetime(1970, 1, 1, tzinfo=timezone.utc),
-        ),
+        (logical("bytes", "decimal", precision=4, scale=2), "\u0001\u0000", Decimal("2.56")),
+        (logical("int", "date"), 0, datetime(1970, 1, 1).date()),
+        ([logical("long", "timestamp-millis"), "null"], 0, EPOCH),
     ],
 )
 def test_a_field_that_only_the_reader_has_takes_its_default(kind: Any, default: Any, expected: Any):
@@ -237,7 +231,7 @@ def test_what_is_not_wanted_is_not_resolved():
         avro.read(data, schema=reader).to_arrow()
 
 
-DECIMAL = {"type": "bytes", "logicalType": "decimal", "precision": 5, "scale": 2}
+DECIMAL = logical("bytes", "decimal", precision=5, scale=2)
 
 
 @pytest.mark.parametrize(
@@ -258,11 +252,8 @@ DECIMAL = {"type": "bytes", "logicalType": "decimal", "precision": 5, "scale": 2
         (record(field("int"), name="n"), record(field("int"), field("int", "b"), name="n")),
         (DECIMAL, {**DECIMAL, "scale": 3}),
         (DECIMAL, {**DECIMAL, "precision": 6}),
-        (
-            {"type": "long", "logicalType": "timestamp-millis"},
-            {"type": "long", "logicalType": "timestamp-micros"},
-        ),
-        ({"type": "int", "logicalType": "time-millis"}, {"type": "long", "logicalType": "time-micros"}),
+        (logical("long", "timestamp-millis"), logical("long", "timestamp-micros")),
+        (logical("int", "time-millis"), logical("long", "time-micros")),
     ],
 )
 def test_what_does_not_resolve_is_refused_at_once(writer: Any, reader: Any):

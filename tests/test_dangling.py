@@ -13,7 +13,7 @@ from exchanging import exchanged
 from paimon_made import ADD, DELETE
 from paimon_made import MadeTable as PaimonTable
 from paimon_made import entry as paimon_entry
-from test_iceberg_checklist_deletes import Files, bounds_of, vector
+from test_iceberg_checklist_deletes import Files, adds, bounds_of, vector
 from test_verify_views import index_manifest
 from trust import long_or
 
@@ -119,59 +119,6 @@ def check(files: Files, dangling: int, ratio: float) -> None:
 CITY_B: Any = {"partition": {"city": "b"}}
 PLACES: Any = ({}, CITY_B, {"spec": 1}, {"spec": 2})
 IDS: Any = {"equality_ids": [1]}
-CASES: dict[str, tuple[Callable[[Files], Files], int, float]] = {
-    "an older delete of the partition": (lambda files: files.add(1, 2, "d"), 1, 0),
-    "one of the same commit": (lambda files: files.add(1, 3, "d"), 0, 1),
-    "an equality delete of the same commit": (lambda files: files.add(2, 3, "e", **IDS), 1, 0),
-    "a later equality delete": (lambda files: files.add(2, 4, "e", **IDS), 0, 0),
-    "equality deletes of a partition without files": (
-        lambda files: files.add(2, 4, "e", **CITY_B, **IDS),
-        1,
-        0,
-    ),
-    # A spec without fields is of no partition: its equality deletes are of all, its position deletes of none.
-    "equality deletes of all": (lambda files: files.add(2, 4, "e", 1, **IDS), 0, 0),
-    "equality deletes of another spec's partition": (lambda files: files.add(2, 4, "e", 2, **IDS), 0, 0),
-    "position deletes of another spec": (lambda files: files.add(1, 4, "d", 1), 1, 0),
-    "position deletes of one file, of another partition": (
-        lambda files: files.add(1, 4, "d", referenced_data_file="a1", **CITY_B),
-        0,
-        1,
-    ),
-    "position deletes of one file, of another spec": (
-        lambda files: files.add(1, 4, "d", 1, referenced_data_file="a1"),
-        0,
-        1,
-    ),
-    "position deletes of one file by its bounds": (
-        lambda files: files.add(1, 4, "d", **bounds_of("a1")),
-        0,
-        1,
-    ),
-    "position deletes of a file that is gone": (
-        lambda files: files.add(1, 4, "d", referenced_data_file="gone"),
-        1,
-        0,
-    ),
-    "the same by its bounds": (lambda files: files.add(1, 4, "d", **bounds_of("gone")), 1, 0),
-    # Bounds that differ exclude nothing.
-    "bounds of several files": (
-        lambda files: files.add(1, 4, "d", lower_bounds={2147483546: b"x"}, upper_bounds={2147483546: b"z"}),
-        0,
-        1,
-    ),
-    "a vector": (lambda files: files.add(1, 3, "v", **vector("a1")), 0, 1),
-    "a vector of a file that is gone": (lambda files: files.add(1, 3, "v", **vector("gone")), 1, 0),
-    "a vector in the place of position deletes": (
-        lambda files: files.add(1, 3, "d").add(1, 4, "v", record_count=1, **vector("a1")),
-        1,
-        0.2,
-    ),
-    "values that no file has": (lambda files: files.add(2, 4, "e", **IDS, **between(7, 9)), 1, 0),
-    "values that a file may have": (lambda files: files.add(2, 4, "e", **IDS, **between(2, 9)), 0, 0),
-    "a column without metrics": (lambda files: files.add(2, 4, "e", equality_ids=[2], **between(7, 9)), 0, 0),
-    "a column that no schema has": (lambda files: files.add(2, 4, "e", equality_ids=[77]), 0, 0),
-}
 
 
 def between(lower: int, upper: int) -> dict[str, Any]:
@@ -181,6 +128,45 @@ def between(lower: int, upper: int) -> dict[str, Any]:
         for name, value in (("lower_bounds", lower), ("upper_bounds", upper))
     }
     return {**bounds, "value_counts": {1: 5}, "null_value_counts": {1: 0}}
+
+
+CASES: dict[str, tuple[Callable[[Files], Files], int, float]] = {
+    "an older delete of the partition": (adds(1, 2, "d"), 1, 0),
+    "one of the same commit": (adds(1, 3, "d"), 0, 1),
+    "an equality delete of the same commit": (adds(2, 3, "e", **IDS), 1, 0),
+    "a later equality delete": (adds(2, 4, "e", **IDS), 0, 0),
+    "equality deletes of a partition without files": (adds(2, 4, "e", **CITY_B, **IDS), 1, 0),
+    # A spec without fields is of no partition: its equality deletes are of all, its position deletes of none.
+    "equality deletes of all": (adds(2, 4, "e", 1, **IDS), 0, 0),
+    "equality deletes of another spec's partition": (adds(2, 4, "e", 2, **IDS), 0, 0),
+    "position deletes of another spec": (adds(1, 4, "d", 1), 1, 0),
+    "position deletes of one file, of another partition": (
+        adds(1, 4, "d", referenced_data_file="a1", **CITY_B),
+        0,
+        1,
+    ),
+    "position deletes of one file, of another spec": (adds(1, 4, "d", 1, referenced_data_file="a1"), 0, 1),
+    "position deletes of one file by its bounds": (adds(1, 4, "d", **bounds_of("a1")), 0, 1),
+    "position deletes of a file that is gone": (adds(1, 4, "d", referenced_data_file="gone"), 1, 0),
+    "the same by its bounds": (adds(1, 4, "d", **bounds_of("gone")), 1, 0),
+    # Bounds that differ exclude nothing.
+    "bounds of several files": (
+        adds(1, 4, "d", lower_bounds={2147483546: b"x"}, upper_bounds={2147483546: b"z"}),
+        0,
+        1,
+    ),
+    "a vector": (adds(1, 3, "v", **vector("a1")), 0, 1),
+    "a vector of a file that is gone": (adds(1, 3, "v", **vector("gone")), 1, 0),
+    "a vector in the place of position deletes": (
+        lambda files: files.add(1, 3, "d").add(1, 4, "v", record_count=1, **vector("a1")),
+        1,
+        0.2,
+    ),
+    "values that no file has": (adds(2, 4, "e", **IDS, **between(7, 9)), 1, 0),
+    "values that a file may have": (adds(2, 4, "e", **IDS, **between(2, 9)), 0, 0),
+    "a column without metrics": (adds(2, 4, "e", equality_ids=[2], **between(7, 9)), 0, 0),
+    "a column that no schema has": (adds(2, 4, "e", equality_ids=[77]), 0, 0),
+}
 
 
 @pytest.mark.parametrize("case", CASES)

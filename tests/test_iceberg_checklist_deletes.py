@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,11 @@ class Files:
         """The deletes of each data file."""
         rows = self.open().plan(columns=["file_path", "delete_files"]).to_arrow().to_pylist()
         return {row["file_path"]: [one["file_path"] for one in row["delete_files"]] for row in rows}
+
+
+def adds(content: int, sequence: int, path: str, spec: int = 0, **values: Any) -> Callable[[Files], Files]:
+    """What adds this file, to any table of them."""
+    return lambda files: files.add(content, sequence, path, spec, **values)
 
 
 def bounds_of(path: str) -> Record:

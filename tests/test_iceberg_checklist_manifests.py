@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from iceberg_made import (
     MadeTable,
     Record,
     Schema,
+    avro,
     entry,
     entry_schema,
     field,
@@ -51,60 +53,61 @@ def schema_of(table: MadeTable) -> Schema:
     return entry_schema(table.version, CITY)
 
 
+def changed(schema: Any, change: Callable[[Schema], Schema]) -> Any:
+    """A schema whose objects are changed, those within others first."""
+    if isinstance(schema, dict):
+        return change({key: changed(value, change) for key, value in schema.items()})
+    return [changed(part, change) for part in schema] if isinstance(schema, list) else schema
+
+
 def strip(schema: Any, *keys: str) -> Any:
     """A schema without some of its properties."""
-    if isinstance(schema, dict):
-        return {key: strip(value, *keys) for key, value in schema.items() if key not in keys}
-    return [strip(part, *keys) for part in schema] if isinstance(schema, list) else schema
+    return changed(schema, lambda parts: {key: value for key, value in parts.items() if key not in keys})
 
 
 def reverse(schema: Any) -> Any:
     """A schema with the fields of every record in the opposite order, but for keys and values of maps."""
-    if isinstance(schema, dict):
-        parts = {key: reverse(value) for key, value in schema.items()}
-        if schema.get("type") == "record" and not schema["name"].startswith("k1"):
-            parts["fields"] = parts["fields"][::-1]
-        return parts
-    return [reverse(part) for part in schema] if isinstance(schema, list) else schema
+
+    def change(parts: Schema) -> Schema:
+        is_turned = parts.get("type") == "record" and not parts["name"].startswith("k1")
+        return {**parts, "fields": parts["fields"][::-1]} if is_turned else parts
+
+    return changed(schema, change)
 
 
 def rename(schema: Any) -> Any:
     """A schema with other names for every field, but for keys and values of maps."""
-    if isinstance(schema, dict):
-        named = {key: rename(value) for key, value in schema.items()}
-        if "field-id" in schema and schema["name"] not in ("key", "value"):
-            named["name"] = f"x{schema['field-id']}"
-        return named
-    return [rename(part) for part in schema] if isinstance(schema, list) else schema
+
+    def change(parts: Schema) -> Schema:
+        is_named = "field-id" in parts and parts["name"] not in ("key", "value")
+        return {**parts, "name": f"x{parts['field-id']}"} if is_named else parts
+
+    return changed(schema, change)
 
 
 def nullable(schema: Any) -> Any:
     """A schema of which every field may be null."""
-    if isinstance(schema, dict):
-        parts = {key: nullable(value) for key, value in schema.items()}
-        if "field-id" in schema and not isinstance(schema["type"], list):
-            parts["type"] = ["null", parts["type"]]
-        return parts
-    return [nullable(part) for part in schema] if isinstance(schema, list) else schema
+
+    def change(parts: Schema) -> Schema:
+        is_required = "field-id" in parts and not isinstance(parts["type"], list)
+        return {**parts, "type": ["null", parts["type"]]} if is_required else parts
+
+    return changed(schema, change)
 
 
 def null_second(schema: Any) -> Any:
     """A schema with null after the other branch, not before it."""
-    if isinstance(schema, dict):
-        return {key: null_second(value) for key, value in schema.items() if key != "default"}
-    return (
-        [null_second(part) for part in schema][::-1]
-        if isinstance(schema, list) and "null" in schema
-        else ([null_second(part) for part in schema] if isinstance(schema, list) else schema)
+
+    def second(value: Any) -> Any:
+        return value[::-1] if isinstance(value, list) and "null" in value else value
+
+    return changed(
+        schema, lambda parts: {key: second(value) for key, value in parts.items() if key != "default"}
     )
 
 
-def renamed_records(records: list[Record], schema: Schema) -> list[Record]:
-    """Records under the names of a renamed schema."""
-    return [_renamed(record, schema) for record in records]
-
-
 def _renamed(value: Any, schema: Any) -> Any:
+    """A value under the names of a renamed schema."""
     if isinstance(schema, list):
         return None if value is None else _renamed(value, next(part for part in schema if part != "null"))
     if isinstance(schema, dict) and schema.get("type") == "record" and isinstance(value, dict):
@@ -152,17 +155,11 @@ def test_fields_go_by_id_in_other_forms(table: MadeTable, form: Any):
 def test_names_do_not_count_where_ids_are(table: MadeTable):
     expected = plain(table)
     schema = schema_of(table)
-    records = renamed_records(ENTRIES, schema)
+    records = [_renamed(record, schema) for record in ENTRIES]
     row = table.manifest(*ENTRIES, schema=schema)
-    table.write("plain.avro", lakebed_avro(rename(schema), records))
+    table.write("plain.avro", avro(rename(schema), records))
     table.commit({**row, "manifest_path": str(table.root / "metadata" / "plain.avro")})
     assert entries_of(table) == expected
-
-
-def lakebed_avro(schema: Schema, records: list[Record]) -> bytes:
-    from iceberg_made import avro
-
-    return avro(schema, records)
 
 
 def test_without_ids_names_count(table: MadeTable):

@@ -96,61 +96,40 @@ def deleting(files: pa.Table, **how: Any) -> Change:
     return lambda t: t.add_deletes(deletes=files, **how)
 
 
+Refused = tuple[Change, type[Exception], str, str | None]
+
+
+def refused(change: Change, words: str, field: str | None, error: type[Exception] = SchemaError) -> Refused:
+    """A change, and the words, the field and the class of its error."""
+    return change, error, words, field
+
+
 IDS = pa.array([[1]], pa.list_(pa.int32()))
+NO_OFFSET, NO_FILE = pa.nulls(1, pa.int64()), pa.nulls(1, pa.string())
 NO_ISOLATION: Any = "none"
-V2: list[tuple[Change, type[Exception], str, str | None]] = [
-    (deleting(deletes(content=0)), SchemaError, "has content 1", "content"),
-    (deleting(deletes(content=2)), SchemaError, "ids of the col", "equality_ids"),
-    (deleting(deletes(equality_ids=IDS)), SchemaError, "other files must have none", "equality_ids"),
-    (deleting(vector()), UnsupportedError, "no deletion vectors", "content"),
-    (
-        deleting(vector(content_offset=pa.nulls(1, pa.int64()))),
-        SchemaError,
-        "offset and size of its bytes",
-        "content_offset",
-    ),
-    (
-        deleting(vector(referenced_data_file=pa.nulls(1, pa.string()))),
-        SchemaError,
-        "one data file",
-        "referenced_data_file",
-    ),
-    (
-        deleting(deletes(referenced_data_file="data/x")),
-        SchemaError,
-        "not a live file",
-        "referenced_data_file",
-    ),
-    (
-        deleting(deletes(referenced_data_file="data/a.parquet"), removed=["data/a.parquet"]),
-        SchemaError,
-        "cannot have new deletes",
-        "referenced_data_file",
-    ),
-    (lambda t: t.add_deletes(removed_deletes=["data/x"]), SchemaError, "not a live file", "file_path"),
-    (lambda t: t.add_deletes(files=deletes()), SchemaError, "a delete file among", "content"),
-    (lambda t: t.overwrite_files(removed=["data/x"]), SchemaError, "not a live file", "file_path"),
-    (lambda t: t.overwrite_files(where="id = 1"), UnsupportedError, "some rows", "file_path"),
-    (lambda t: t.overwrite_files(where="x = 1"), lakebed.LakebedError, "x", "x"),
-    (
-        lambda t: t.replace_files(["data/a.parquet"], files("y", "z")),
-        SchemaError,
-        "more rows",
-        "record_count",
-    ),
-    (lambda t: t.replace_files([], files("y")), SchemaError, "nothing to replace", None),
-    (
-        lambda t: t.replace_files(["data/a.parquet"], files("y"), data_sequence_number=2),
-        SchemaError,
+FILE, A = "referenced_data_file", ["data/a.parquet"]
+V2 = [
+    refused(deleting(deletes(content=0)), "has content 1", "content"),
+    refused(deleting(deletes(content=2)), "ids of the col", "equality_ids"),
+    refused(deleting(deletes(equality_ids=IDS)), "other files must have none", "equality_ids"),
+    refused(deleting(vector()), "no deletion vectors", "content", UnsupportedError),
+    refused(deleting(vector(content_offset=NO_OFFSET)), "offset and size of its bytes", "content_offset"),
+    refused(deleting(vector(referenced_data_file=NO_FILE)), "one data file", FILE),
+    refused(deleting(deletes(referenced_data_file="data/x")), "not a live file", FILE),
+    refused(deleting(deletes(referenced_data_file=A[0]), removed=A), "cannot have new deletes", FILE),
+    refused(lambda t: t.add_deletes(removed_deletes=["data/x"]), "not a live file", "file_path"),
+    refused(lambda t: t.add_deletes(files=deletes()), "a delete file among", "content"),
+    refused(lambda t: t.overwrite_files(removed=["data/x"]), "not a live file", "file_path"),
+    refused(lambda t: t.overwrite_files(where="id = 1"), "some rows", "file_path", UnsupportedError),
+    refused(lambda t: t.overwrite_files(where="x = 1"), "x", "x", lakebed.LakebedError),
+    refused(lambda t: t.replace_files(A, files("y", "z")), "more rows", "record_count"),
+    refused(lambda t: t.replace_files([], files("y")), "nothing to replace", None),
+    refused(
+        lambda t: t.replace_files(A, files("y"), data_sequence_number=2),
         "must be 0 to 1",
         "data_sequence_number",
     ),
-    (
-        lambda t: t.overwrite_files(removed=["data/a.parquet"], isolation=NO_ISOLATION),
-        ValueError,
-        "isolation",
-        None,
-    ),
+    refused(lambda t: t.overwrite_files(removed=A, isolation=NO_ISOLATION), "isolation", None, ValueError),
 ]
 
 
@@ -164,7 +143,7 @@ def test_what_does_not_fit_is_refused_before_anything_is_written(tmp_path: Path)
     assert metadata_names(table) == before
     table = table.upgrade(3).add_deletes(deletes=vector())
     before = metadata_names(table)
-    refused: list[tuple[Change, type[Exception], str]] = [
+    of_version_3: list[tuple[Change, type[Exception], str]] = [
         (lambda t: t.add_deletes(deletes=deletes()), UnsupportedError, "only be added as deletion vectors"),
         (lambda t: t.add_deletes(deletes=vector(record_count=1)), SchemaError, "marks 1 rows"),
         (lambda t: t.add_deletes(removed_deletes=["data/v.puffin"]), UnsupportedError, "removed with its"),
@@ -174,7 +153,7 @@ def test_what_does_not_fit_is_refused_before_anything_is_written(tmp_path: Path)
             "two new deletion vectors",
         ),
     ]
-    for wrong, error, message in refused:
+    for wrong, error, message in of_version_3:
         with pytest.raises(error, match=message):
             wrong(table)
     assert metadata_names(table) == before

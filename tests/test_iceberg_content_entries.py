@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from columnar_damage import ParquetFile
-from content_entries import COLUMN_FILE, FILE, MANIFEST_INFO, SPEC, elements, entry, field, manifest, rows
+from content_entries import FILE, MANIFEST_INFO, column, elements, entry, field, manifest, rows
 from trust import long_or
 
 import lakebed
@@ -29,9 +29,7 @@ OURS = ("latest_column_file_snapshot_id", "column_files")
 def as_answered(name: str, first_row_id: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """The entries of a golden manifest and Iceberg's answer, both in the canonical form."""
     listed = {"snapshot_id": 4200, "sequence_number": 9, "first_row_id": first_row_id}
-    scan = experimental.read_content_entries(
-        content_entries.golden() / "metadata" / name, metadata=content_entries.metadata(), listed=listed
-    )
+    scan = content_entries.read(content_entries.file(name), listed=listed)
     table = scan.to_arrow()
     table.validate(full=True)
     table = table.drop_columns(list(OURS))
@@ -77,21 +75,21 @@ def test_entries_of_a_root_are_those_of_icebergs_reader() -> None:
 
 
 def test_a_manifest_without_partition_and_statistics_has_none() -> None:
-    bare = content_entries.golden() / "metadata" / "bare-m0.parquet"
+    bare = content_entries.file("bare-m0.parquet")
     (row,) = rows(bare)
     assert (row["partition"], row["content_stats"], row["live"]) == (None, None, True)
-    scan = experimental.read_content_entries(bare, metadata=content_entries.metadata())
+    scan = content_entries.read(bare)
     assert scan.schema.field("content_stats").type == typed("leaf-m0.parquet")
 
 
 def typed(name: str) -> pa.DataType:
-    file = content_entries.golden() / "metadata" / name
-    scan = experimental.read_content_entries(file, metadata=content_entries.metadata())
+    file = content_entries.file(name)
+    scan = content_entries.read(file)
     return scan.schema.field("content_stats").type
 
 
 def test_without_a_list_nothing_is_inherited_and_without_metadata_names_are_ids() -> None:
-    file = content_entries.golden() / "metadata" / "leaf-m0.parquet"
+    file = content_entries.file("leaf-m0.parquet")
     table = experimental.read_content_entries(file).to_arrow()
     assert table["snapshot_id"].to_pylist()[0] is None
     assert table["first_row_id"].to_pylist()[:3] == [None, None, 5000]
@@ -99,14 +97,14 @@ def test_without_a_list_nothing_is_inherited_and_without_metadata_names_are_ids(
     assert [field.name for field in table.schema.field("partition").type] == ["1000", "1001"]
     stats = table.schema.field("content_stats").type
     assert [field.name for field in stats] == ["1", "2", "3", "4", "5", "6", "7", "8", "10", "11", "14"]
-    named = experimental.read_content_entries(file, metadata=content_entries.metadata()).to_arrow()
+    named = content_entries.read(file).to_arrow()
     own, others = table["content_stats"].to_pylist(), named["content_stats"].to_pylist()
     assert [row and row["2"] for row in own] == [row and row["city"] for row in others]
 
 
 @pytest.mark.parametrize("name", LEAVES)
 def test_columns_are_given_in_the_order_asked(name: str) -> None:
-    file = content_entries.golden() / "metadata" / name
+    file = content_entries.file(name)
     asked = ["content_stats", "first_row_id", "live", "location"]
     options: dict[str, Any] = {"metadata": content_entries.metadata(), "listed": {"first_row_id": 7}}
     some = experimental.read_content_entries(file, columns=asked, **options).to_arrow()
@@ -126,44 +124,18 @@ def test_a_roots_deletion_vector_ends_entries_of_its_leaf() -> None:
     # What a row's id is does not depend on what was deleted later.
     assert [row["first_row_id"] for row in found] == [100, 110, 120, 130, 140]
     assert {(row["snapshot_id"], row["sequence_number"]) for row in found} == {(8, 3)}
-    root = manifest(
-        [
-            entry(
-                content_type=3,
-                manifest_info=content_entries.manifest_info(dv),
-                record_count=5,
-                **_known(listed),
-            )
-        ],
-        MANIFEST_INFO,
-    )
-    (row,) = rows(root)
+    info = content_entries.manifest_info(dv)
+    (row,) = rows(manifest([entry(content_type=3, manifest_info=info, **listed)], MANIFEST_INFO))
     assert rows(leaf, listed=row) == found
 
 
-def _known(listed: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in listed.items() if name != "record_count"}
-
-
 def test_column_files_are_listed_with_their_places() -> None:
+    common = {"format_version": 4, "file_format": "parquet", "file_size_in_bytes": 7}
     files = [
-        {
-            "format_version": 4,
-            "field_ids": [3, 4],
-            "location": "data/c.parquet",
-            "file_format": "parquet",
-            "file_size_in_bytes": 7,
-            "split_offsets": [4],
-        },
-        {
-            "format_version": 4,
-            "field_ids": [5],
-            "location": "s3://b/d",
-            "file_format": "orc",
-            "file_size_in_bytes": 8,
-        },
+        {**common, "field_ids": [3, 4], "location": "data/c.parquet", "split_offsets": [4]},
+        {**common, "field_ids": [5], "location": "s3://b/d", "file_format": "orc", "file_size_in_bytes": 8},
     ]
-    of = field(158, "others", elements(159, COLUMN_FILE))
+    of = field(158, "others", elements(159, content_entries.COLUMN_FILE))
     made = manifest([entry(others=files), entry(status=0), entry(others=[])], of)
     with_files, without, none = rows(made, metadata={"location": "s3://b/t"})
     first, second = with_files["column_files"]
@@ -173,34 +145,18 @@ def test_column_files_are_listed_with_their_places() -> None:
 
 
 def test_bounds_have_the_type_that_the_column_has_now() -> None:
-    metrics = pa.struct(
-        [
-            field(10201, "lower", pa.int32()),
-            field(10202, "upper", pa.int32()),
-            field(10204, "values", pa.int64()),
-        ]
-    )
-    geo = pa.struct(
-        [
-            field(
-                10401, "lower", pa.struct([field(10410, "x", pa.float64()), field(10411, "y", pa.float64())])
-            ),
-            field(10404, "values", pa.int64()),
-        ]
-    )
+    bounds = (field(10201, "lower", pa.int32()), field(10202, "upper", pa.int32()))
+    metrics = pa.struct([*bounds, field(10204, "values", pa.int64())])
+    point = pa.struct([field(10410, "x", pa.float64()), field(10411, "y", pa.float64())])
+    geo = pa.struct([field(10401, "lower", point), field(10404, "values", pa.int64())])
     stats = pa.struct([field(10200, "n", metrics), field(10400, "g", geo), field(10600, "gone", metrics)])
     value = {"n": {"lower": -1, "upper": 7, "values": 3}, "g": {"lower": {"x": 1.5, "y": -2.0}, "values": 3}}
     made = manifest([entry(content_stats=value), entry()], field(146, "content_stats", stats))
     columns = [
-        {"id": 1, "name": "wide", "required": False, "type": "long"},
-        {"id": 2, "name": "place", "required": False, "type": "geometry"},
-        {"id": 4, "name": "loose", "required": False, "type": "variant"},
-        {
-            "id": 5,
-            "name": "many",
-            "required": False,
-            "type": {"type": "list", "element-id": 6, "element": "int", "element-required": False},
-        },
+        column(1, "wide", "long"),
+        column(2, "place", "geometry"),
+        column(4, "loose", "variant"),
+        column(5, "many", {"type": "list", "element-id": 6, "element": "int", "element-required": False}),
     ]
     schema = {"type": "struct", "schema-id": 3, "fields": columns}
     old = {"type": "struct", "schema-id": 2, "fields": []}
@@ -229,27 +185,18 @@ def test_bounds_have_the_type_that_the_column_has_now() -> None:
 
 
 def test_partitions_of_all_specs_are_one_struct_of_the_tables_types() -> None:
-    partition = field(
-        102, "partition", pa.struct([field(1001, "x", pa.int32()), field(1000, "y", pa.string())])
-    )
-    made = manifest(
-        [entry(spec_id=1, partition={"x": 3}), entry(spec_id=0, partition={"y": "a"}), entry()],
-        SPEC,
-        partition,
-    )
+    parts = pa.struct([field(1001, "x", pa.int32()), field(1000, "y", pa.string())])
+    entries = [entry(spec_id=1, partition={"x": 3}), entry(spec_id=0, partition={"y": "a"}), entry()]
+    made = manifest(entries, content_entries.SPEC, field(102, "partition", parts))
     columns = [
-        {"id": 1, "name": "city", "required": False, "type": "string"},
-        {"id": 2, "name": "n", "required": False, "type": "long"},
+        column(1, "city", "string"),
+        column(2, "n", "long"),
     ]
-    specs = [
-        {
-            "spec-id": number,
-            "fields": [
-                {"name": name, "transform": "identity", "source-id": source, "field-id": 999 + source}
-            ],
-        }
-        for number, name, source in ((0, "city", 1), (1, "n", 2))
+    fields = [
+        {"name": name, "transform": "identity", "source-id": source, "field-id": 999 + source}
+        for name, source in (("city", 1), ("n", 2))
     ]
+    specs = [{"spec-id": number, "fields": [one]} for number, one in enumerate(fields)]
     told = {"schemas": [{"type": "struct", "fields": columns}], "partition-specs": specs}
     scan = experimental.read_content_entries(made, metadata=told)
     assert scan.schema.field("partition").type == pa.struct([("city", pa.string()), ("n", pa.int64())])
@@ -271,38 +218,29 @@ def test_fewer_entries_than_listed_are_an_error_and_more_a_warning() -> None:
         rows(made, listed=beyond)
 
 
+def located(*location: pa.Field) -> list[pa.Field]:
+    """The fields of a file with another one for its location, or none."""
+    return [*FILE[:2], *location, *FILE[3:]]
+
+
+AGAIN = field(100, "again", pa.string())
+VECTOR = field(148, "deletion_vector", pa.struct([field(155, "location", pa.string())]))
 CASES: dict[str, tuple[bytes, str, str, int | None]] = {
     "a status that there is not": (manifest([entry(), entry(5)]), "mismatch", "status", 1),
     "position deletes": (manifest([entry(content_type=1)]), "mismatch", "content_type", 0),
-    "no location": (manifest([entry()], file=[*FILE[:2], *FILE[3:]]), "required", "location", None),
+    "no location": (manifest([entry()], file=located()), "required", "location", None),
     "a null location": (
-        manifest(
-            [entry(), entry(location=None)], file=[*FILE[:2], field(100, "location", pa.string()), *FILE[3:]]
-        ),
-        "required",
-        "location",
-        1,
+        manifest([entry(), entry(location=None)], file=located(field(100, "location", pa.string()))),
+        *("required", "location", 1),
     ),
-    "an id that is there twice": (
-        manifest([entry()], field(100, "again", pa.string())),
-        "duplicate",
-        "again",
-        None,
-    ),
+    "an id that is there twice": (manifest([entry()], AGAIN), "duplicate", "again", None),
     "a number for a location": (
-        manifest([entry(location=1)], file=[*FILE[:2], field(100, "location", pa.int32()), *FILE[3:]]),
-        "schema",
-        "location",
-        None,
+        manifest([entry(location=1)], file=located(field(100, "location", pa.int32()))),
+        *("schema", "location", None),
     ),
     "a null in a struct that is there": (
-        manifest(
-            [entry(deletion_vector={"location": None})],
-            field(148, "deletion_vector", pa.struct([field(155, "location", pa.string())])),
-        ),
-        "required",
-        "deletion_vector.location",
-        0,
+        manifest([entry(deletion_vector={"location": None})], VECTOR),
+        *("required", "deletion_vector.location", 0),
     ),
 }
 
@@ -325,7 +263,7 @@ def test_a_manifest_of_today_is_no_manifest_of_content_entries() -> None:
 
 @pytest.mark.parametrize("name", LEAVES)
 def test_readers_of_todays_manifests_name_what_they_do_not_read(name: str) -> None:
-    file = content_entries.golden() / "metadata" / name
+    file = content_entries.file(name)
     for read in (iceberg.read_manifest, iceberg.read_manifest_list):
         with pytest.raises(UnsupportedError, match=r"which only lakebed\.experimental") as refused:
             read(file).to_arrow()
@@ -336,7 +274,7 @@ def test_a_table_with_a_root_manifest_is_refused_by_name(tmp_path: Path) -> None
     table = content_entries.golden().parent / "part_names_v4"
     shutil.copytree(table, tmp_path / "t", ignore=shutil.ignore_patterns("expected"))
     (file,) = (tmp_path / "t" / "metadata").glob("00002-*.metadata.json")
-    root = content_entries.golden() / "metadata" / "root-4200.parquet"
+    root = content_entries.file("root-4200.parquet")
     document = json.loads(file.read_text("utf-8"))
     for snapshot in document["snapshots"]:
         snapshot["manifest-list"] = f"file:{root}"
@@ -360,9 +298,7 @@ def test_numbers_of_records_count_over_row_groups() -> None:
 
 def outcome(content: bytes, listed: dict[str, Any]) -> str:
     try:
-        table = experimental.read_content_entries(
-            content, metadata=content_entries.metadata(), listed=listed
-        ).to_arrow()
+        table = content_entries.read(content, listed=listed).to_arrow()
     except LakebedError as error:
         assert error.kind not in (None, "internal", "io")  # noqa: PT017
         return str(error.kind)
@@ -376,13 +312,13 @@ def test_damaged_manifests_give_rows_or_a_typed_error() -> None:
     listed = {"first_row_id": 3, "record_count": 9, "snapshot_id": 1, "sequence_number": 0}
     found: set[str] = set()
     for name in LEAVES:
-        whole = (content_entries.golden() / "metadata" / name).read_bytes()
+        whole = content_entries.file(name).read_bytes()
         for _ in range(long_or(150, 5000)):
             place = chance.randrange(len(whole))
             flipped = bytes([whole[place] ^ 1 << chance.randrange(8)])
             found.add(outcome(whole[:place] + flipped + whole[place + 1 :], listed))
             found.add(outcome(whole[: chance.randrange(len(whole))], listed))
-    table = pq.read_table(content_entries.golden() / "metadata" / "leaf-m0.parquet")
+    table = pq.read_table(content_entries.file("leaf-m0.parquet"))
     for content in damages_of(table, chance, long_or(150, 5000)):
         found.add(outcome(content, listed))
     assert {"rows", "truncated", "schema"} <= found, found

@@ -9,7 +9,7 @@ from typing import Any
 import content_entries
 import pyarrow as pa
 import pytest
-from content_entries import MANIFEST_INFO, SPEC, entry, field, manifest, manifest_info
+from content_entries import MANIFEST_INFO, SPEC, column, entry, field, manifest, manifest_info
 from raising import raises
 
 import lakebed
@@ -24,14 +24,9 @@ from lakebed.errors import (
 )
 
 COLUMNS = [
-    {"id": 1, "name": "n", "required": False, "type": "long"},
-    {"id": 2, "name": "city", "required": False, "type": "string"},
-    {
-        "id": 3,
-        "name": "at",
-        "required": False,
-        "type": {"type": "struct", "fields": [{"id": 4, "name": "x", "required": False, "type": "double"}]},
-    },
+    column(1, "n", "long"),
+    column(2, "city", "string"),
+    column(3, "at", {"type": "struct", "fields": [column(4, "x", "double")]}),
 ]
 SPECS = [
     {"spec-id": 0, "fields": []},
@@ -223,7 +218,7 @@ def test_a_leaf_counts_entries_where_a_file_counts_rows(tree: Tree) -> None:
 def test_files_that_a_filter_leaves_are_those_that_icebergs_reader_leaves(name: str) -> None:
     cases = [case for case in content_entries.answers("leaf_filters") if case["manifest"] == name]
     assert len(cases) > 5
-    leaf = content_entries.golden() / "metadata" / name
+    leaf = content_entries.file(name)
     for case in cases:
         scan = experimental.read_live_files(
             leaf,

@@ -9,7 +9,7 @@ import content_entries
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from content_entries import entry, manifest, rows
+from content_entries import column, entry, manifest, rows
 from raising import raises
 
 from lakebed import _columnar, experimental
@@ -19,7 +19,7 @@ from lakebed.errors import CorruptError, LakebedError, SchemaError, UnsupportedE
 @pytest.mark.parametrize("name", ["leaf-m0.parquet", "leaf-m0.avro", "root-4200.parquet", "bare-m0.parquet"])
 def test_what_is_written_is_read_as_it_was(name: str) -> None:
     told = content_entries.writable()
-    entries = experimental.read_content_entries(content_entries.golden() / "metadata" / name, metadata=told)
+    entries = experimental.read_content_entries(content_entries.file(name), metadata=told)
     written = experimental.write_content_entries(entries, metadata=told)
     assert written is not None
     again = experimental.read_content_entries(written, metadata=told)
@@ -30,7 +30,7 @@ def test_what_is_written_is_read_as_it_was(name: str) -> None:
 
 
 def test_uuids_are_written_as_such_or_not_at_all() -> None:
-    leaf = content_entries.golden() / "metadata" / "leaf-m0.parquet"
+    leaf = content_entries.file("leaf-m0.parquet")
     told = content_entries.metadata()
     entries = experimental.read_content_entries(leaf, metadata=told)
     if not content_entries.WRITES_UUIDS:
@@ -126,12 +126,11 @@ REFUSED: dict[str, tuple[dict[str, Any], str, int | None]] = {
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_no_entry_can_hold_is_not_written(case: str, tmp_path: Path) -> None:
     changed, where, record = REFUSED[case]
-    column = {"id": 1, "name": "n", "required": False, "type": "int"}
     spec = {
         "spec-id": 0,
         "fields": [{"name": "part", "transform": "identity", "source-id": 1, "field-id": 1000}],
     }
-    told = {"schemas": [{"type": "struct", "fields": [column]}], "partition-specs": [spec]}
+    told = {"schemas": [{"type": "struct", "fields": [column(1, "n", "int")]}], "partition-specs": [spec]}
     sink = tmp_path / "leaf.parquet"
     experimental.write_content_entries(pa.table(GOOD), sink, metadata=told)
     kept = sink.read_bytes()

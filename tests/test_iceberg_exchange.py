@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from covering import each_covering_iceberg_table
 from exchanging import exchanged
-from test_iceberg_checklist_deletes import Files, bounds_of, vector
+from test_iceberg_checklist_deletes import Files, adds, bounds_of, vector
 
 import lakebed
 from iceberg_golden import GoldenTable
@@ -36,21 +36,17 @@ def test_plans_are_those_of_one_process(table: GoldenTable):
 
 
 FOREIGN = {
-    "a vector of another partition": lambda files: files.add(
-        1, 2, "v.puffin", partition={"city": "b"}, **vector("a1")
-    ),
-    "a vector of another spec": lambda files: files.add(1, 2, "v.puffin", 1, **vector("a1")),
-    "a vector of a file of another spec": lambda files: files.add(1, 2, "v.puffin", **vector("whole")),
-    "position deletes of another partition": lambda files: files.add(
+    "a vector of another partition": adds(1, 2, "v.puffin", partition={"city": "b"}, **vector("a1")),
+    "a vector of another spec": adds(1, 2, "v.puffin", 1, **vector("a1")),
+    "a vector of a file of another spec": adds(1, 2, "v.puffin", **vector("whole")),
+    "position deletes of another partition": adds(
         1, 2, "d", partition={"city": "b"}, referenced_data_file="a1"
     ),
-    "position deletes of another partition by their bounds": lambda files: files.add(
+    "position deletes of another partition by their bounds": adds(
         1, 2, "d", partition={"city": "b"}, **bounds_of("a1")
     ),
-    "position deletes of another spec": lambda files: files.add(1, 2, "d", 2, referenced_data_file="a1"),
-    "position deletes of a file of another spec": lambda files: files.add(
-        1, 2, "d", referenced_data_file="whole"
-    ),
+    "position deletes of another spec": adds(1, 2, "d", 2, referenced_data_file="a1"),
+    "position deletes of a file of another spec": adds(1, 2, "d", referenced_data_file="whole"),
 }
 """Deletes of one file each whose partition or spec is not that of the file."""
 

@@ -13,7 +13,7 @@ from process_memory import forget_peak, held
 from trust import Figure
 
 import lakebed
-from lakebed import errors
+from lakebed import errors, iceberg, paimon
 
 LIMITS = lakebed.Limits(max_block_bytes=16 << 20, max_file_bytes=32 << 20, max_rows=1_000_000)
 SECONDS = 1
@@ -25,27 +25,23 @@ def vector(content: bytes) -> Any:
     """The vector that begins after its file's version, of the length that would be recorded for it."""
     wide = content[5:9] == MAGIC
     length = len(content) - 1 if wide else max(0, len(content) - 9)
-    return lakebed.paimon.read_deletion_vector(content, 1, length, limits=LIMITS)
+    return paimon.read_deletion_vector(content, 1, length, limits=LIMITS)
+
+
+def rows(read: Callable[..., Any]) -> Callable[[bytes], Any]:
+    return lambda content: read(content, limits=LIMITS).to_arrow()
 
 
 READERS: dict[str, Callable[[bytes], Any]] = {
     "iceberg_metadata": lambda content: opened(content),
-    "iceberg_manifest": lambda content: lakebed.iceberg.read_manifest(content, limits=LIMITS).to_arrow(),
-    "iceberg_manifest_list": lambda content: lakebed.iceberg.read_manifest_list(
-        content, limits=LIMITS
-    ).to_arrow(),
-    "iceberg_vector": lambda content: lakebed.iceberg.read_deletion_vector(
-        content, 0, len(content), limits=LIMITS
-    ),
-    "paimon_snapshot": lambda content: lakebed.paimon.read_snapshot(content),
-    "paimon_schema": lambda content: lakebed.paimon.read_schema(content),
-    "paimon_manifest_list": lambda content: lakebed.paimon.read_manifest_list(
-        content, limits=LIMITS
-    ).to_arrow(),
-    "paimon_manifest": lambda content: lakebed.paimon.read_manifest(content, limits=LIMITS).to_arrow(),
-    "paimon_index_manifest": lambda content: lakebed.paimon.read_index_manifest(
-        content, limits=LIMITS
-    ).to_arrow(),
+    "iceberg_manifest": rows(iceberg.read_manifest),
+    "iceberg_manifest_list": rows(iceberg.read_manifest_list),
+    "iceberg_vector": lambda content: iceberg.read_deletion_vector(content, 0, len(content), limits=LIMITS),
+    "paimon_snapshot": paimon.read_snapshot,
+    "paimon_schema": paimon.read_schema,
+    "paimon_manifest_list": rows(paimon.read_manifest_list),
+    "paimon_manifest": rows(paimon.read_manifest),
+    "paimon_index_manifest": rows(paimon.read_index_manifest),
     "paimon_vector": vector,
 }
 

@@ -26,6 +26,7 @@ import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Consumer;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.iceberg.AppendFiles;
 import org.apache.iceberg.BaseTable;
@@ -137,47 +138,26 @@ public final class IcebergEngine {
     }
 
     private static Object run(String operation, JsonNode request) throws Exception {
-        if (operation.equals("read")) {
-            return read(request);
-        }
-        if (operation.equals("expire")) {
-            return expire(request);
-        }
-        if (operation.equals("add_partition_stats")) {
-            return addPartitionStats(request);
-        }
-        if (operation.equals("answer")) {
-            return answered(request);
-        }
-        if (operation.equals("filtered")) {
-            return filtered(request);
-        }
-        if (operation.equals("as_of")) {
-            return asOf(request);
-        }
-        if (operation.equals("planned")) {
-            return planned(request);
-        }
-        if (operation.equals("expressions")) {
-            return expressions(request);
-        }
-        if (operation.equals("content_entries")) {
-            return contentEntries(request);
-        }
-        Table table = new HadoopTables(new Configuration()).load(request.get("table").asText());
-        if (operation.equals("manage")) {
-            for (JsonNode step : request.get("steps")) {
-                manage(table, step);
-            }
-            return JSON.readTree(TableMetadataParser.toJson(((HasTableOperations) table).operations().refresh()));
-        }
+        return switch (operation) {
+            case "read" -> read(request);
+            case "expire" -> expire(request);
+            case "add_partition_stats" -> addPartitionStats(request);
+            case "answer" -> answered(request);
+            case "filtered" -> filtered(request);
+            case "as_of" -> asOf(request);
+            case "planned" -> planned(request);
+            case "expressions" -> expressions(request);
+            case "content_entries" -> contentEntries(request);
+            case "manage" -> managed(table(request), request.get("steps"));
+            case "partition_stats" -> partitionStats(table(request), request.path("snapshot"));
+            case "rows" -> rows(table(request), request.get("column").asText());
+            default -> committed(operation, table(request), request);
+        };
+    }
+
+    /** The snapshot that a commit of data makes. */
+    private static JsonNode committed(String operation, Table table, JsonNode request) throws Exception {
         switch (operation) {
-            case "partition_stats" -> {
-                return partitionStats(table, request.path("snapshot"));
-            }
-            case "rows" -> {
-                return rows(table, request.get("column").asText());
-            }
             case "append" -> append(table, table.newAppend(), request);
             case "fast_append" -> append(table, table.newFastAppend(), request);
             case "overwrite" -> overwrite(table, request);
@@ -192,6 +172,24 @@ public final class IcebergEngine {
             default -> throw new IllegalArgumentException(operation);
         }
         return JSON.readTree(SnapshotParser.toJson(table.currentSnapshot()));
+    }
+
+    /** A table that can be committed to. */
+    private static Table table(JsonNode request) {
+        return new HadoopTables(new Configuration()).load(request.get("table").asText());
+    }
+
+    /** A table that may have been moved, to be read. */
+    private static BaseTable moved(JsonNode request) {
+        return new BaseTable(
+                new StaticTableOperations(request.get("metadata").asText(), new Moved(prefixes(request))), "table");
+    }
+
+    /** Does something with a member of a request, where it has that. */
+    private static void given(JsonNode request, String name, Consumer<JsonNode> use) {
+        if (request.hasNonNull(name)) {
+            use.accept(request.get(name));
+        }
     }
 
     // Reading.
@@ -280,12 +278,8 @@ public final class IcebergEngine {
         InMemory operations = new InMemory(before, files);
         List<String> deleted = Collections.synchronizedList(new ArrayList<>());
         ExpireSnapshots expire = new BaseTable(operations, "table").expireSnapshots().deleteWith(deleted::add);
-        if (request.hasNonNull("older_than")) {
-            expire.expireOlderThan(request.get("older_than").asLong());
-        }
-        if (request.hasNonNull("retain_last")) {
-            expire.retainLast(request.get("retain_last").asInt());
-        }
+        given(request, "older_than", time -> expire.expireOlderThan(time.asLong()));
+        given(request, "retain_last", number -> expire.retainLast(number.asInt()));
         // By what is reachable, as where history has branches: elsewhere it takes a short cut.
         var incremental = expire.getClass().getDeclaredMethod("withIncrementalCleanup", boolean.class);
         incremental.setAccessible(true);
@@ -322,11 +316,9 @@ public final class IcebergEngine {
 
     /** Everything that the metadata of a table says: itself, its metadata tables, a plan of every snapshot. */
     private static Map<String, Object> read(JsonNode request) throws Exception {
-        StaticTableOperations operations =
-                new StaticTableOperations(request.get("metadata").asText(), new Moved(prefixes(request)));
-        Table table = new BaseTable(operations, "table");
+        BaseTable table = moved(request);
         Map<String, Object> found = new LinkedHashMap<>();
-        found.put("metadata", JSON.readTree(TableMetadataParser.toJson(operations.current())));
+        found.put("metadata", JSON.readTree(TableMetadataParser.toJson(table.operations().current())));
         for (MetadataTableType type : METADATA_TABLES) {
             found.put(type.name().toLowerCase(), orError(() -> rows(table, type)));
         }
@@ -390,10 +382,8 @@ public final class IcebergEngine {
 
     /** What is left of a metadata table: the files that some task reads, and the rows of these that match. */
     private static Map<String, Object> filtered(JsonNode request) throws Exception {
-        StaticTableOperations operations =
-                new StaticTableOperations(request.get("metadata").asText(), new Moved(prefixes(request)));
         Table table = MetadataTableUtils.createMetadataTableInstance(
-                new BaseTable(operations, "table"), MetadataTableType.valueOf(request.get("type").asText()));
+                moved(request), MetadataTableType.valueOf(request.get("type").asText()));
         Types.StructType struct = table.schema().asStruct();
         Expression where = ExpressionParser.fromJson(request.get("where").toString(), table.schema());
         Evaluator matches = new Evaluator(struct, where, true);
@@ -420,8 +410,7 @@ public final class IcebergEngine {
 
     /** The snapshots that were current at some times, null where none was. */
     private static List<Object> asOf(JsonNode request) {
-        FileIO files = new Moved(prefixes(request));
-        Table table = new BaseTable(new StaticTableOperations(request.get("metadata").asText(), files), "table");
+        Table table = moved(request);
         List<Object> found = new ArrayList<>();
         request.get("times").forEach(time -> found.add(SnapshotUtil.nullableSnapshotIdAsOfTime(table, time.asLong())));
         return found;
@@ -450,9 +439,7 @@ public final class IcebergEngine {
 
     /** The tasks of a plan that a REST catalog would have answered, and those of this engine. */
     private static Map<String, Object> answered(JsonNode request) throws Exception {
-        StaticTableOperations operations =
-                new StaticTableOperations(request.get("metadata").asText(), new Moved(prefixes(request)));
-        Table table = new BaseTable(operations, "table");
+        Table table = moved(request);
         List<FileScanTask> tasks =
                 PlanTableScanResponseParser.fromJson(request.get("answer"), table.specs(), true).fileScanTasks();
         Map<String, Object> found = new LinkedHashMap<>();
@@ -597,6 +584,14 @@ public final class IcebergEngine {
     }
 
     // Committing.
+
+    /** The metadata after steps. */
+    private static JsonNode managed(Table table, JsonNode steps) throws IOException {
+        for (JsonNode step : steps) {
+            manage(table, step);
+        }
+        return JSON.readTree(TableMetadataParser.toJson(((HasTableOperations) table).operations().refresh()));
+    }
 
     /** Changes of branches, tags, properties and versions, one commit each: [name, argument, …]. */
     private static void manage(Table table, JsonNode step) throws IOException {
@@ -745,9 +740,7 @@ public final class IcebergEngine {
             if (table.spec().isPartitioned()) {
                 builder.withPartitionPath(file.get("partition").asText());
             }
-            if (file.hasNonNull("bounds")) {
-                builder.withMetrics(metrics(file));
-            }
+            given(file, "bounds", bounds -> builder.withMetrics(metrics(file)));
             built.add(builder.build());
         }
         return built;
@@ -781,12 +774,8 @@ public final class IcebergEngine {
             if (table.spec().isPartitioned()) {
                 builder.withPartitionPath(file.get("partition").asText());
             }
-            if (file.hasNonNull("target")) {
-                builder.withReferencedDataFile(file.get("target").asText());
-            }
-            if (file.hasNonNull("offset")) {
-                builder.withContentOffset(file.get("offset").asLong()).withContentSizeInBytes(10);
-            }
+            given(file, "target", target -> builder.withReferencedDataFile(target.asText()));
+            given(file, "offset", offset -> builder.withContentOffset(offset.asLong()).withContentSizeInBytes(10));
             built.add(builder.build());
         }
         return built;
@@ -820,18 +809,11 @@ public final class IcebergEngine {
         OverwriteFiles overwrite = table.newOverwrite().toBranch(branch(request));
         dataFiles(table, request).forEach(overwrite::addFile);
         Map<String, ContentFile<?>> live = live(table, request);
-        for (JsonNode path : request.path("removed")) {
-            overwrite.deleteFile((DataFile) live.get(path.asText()));
-        }
-        if (request.hasNonNull("where")) {
-            overwrite.overwriteByRowFilter(ExpressionParser.fromJson(request.get("where").toString(), table.schema()));
-        }
-        if (request.hasNonNull("since")) {
-            overwrite.validateFromSnapshot(request.get("since").asLong());
-        }
-        if (request.hasNonNull("isolation")) {
-            overwrite.validateNoConflictingDeletes();
-        }
+        request.path("removed").forEach(path -> overwrite.deleteFile((DataFile) live.get(path.asText())));
+        given(request, "where", where -> overwrite.overwriteByRowFilter(
+                ExpressionParser.fromJson(where.toString(), table.schema())));
+        given(request, "since", snapshot -> overwrite.validateFromSnapshot(snapshot.asLong()));
+        given(request, "isolation", isolation -> overwrite.validateNoConflictingDeletes());
         if (request.path("isolation").asText().equals("serializable")) {
             overwrite.validateNoConflictingData();
         }
@@ -853,15 +835,9 @@ public final class IcebergEngine {
                 delta.validateDataFilesExist(List.of(file.referencedDataFile()));
             }
         }
-        for (JsonNode path : request.path("removed")) {
-            delta.removeRows((DataFile) live.get(path.asText()));
-        }
-        for (JsonNode path : request.path("removed_deletes")) {
-            delta.removeDeletes((DeleteFile) live.get(path.asText()));
-        }
-        if (request.hasNonNull("since")) {
-            delta.validateFromSnapshot(request.get("since").asLong());
-        }
+        request.path("removed").forEach(path -> delta.removeRows((DataFile) live.get(path.asText())));
+        request.path("removed_deletes").forEach(path -> delta.removeDeletes((DeleteFile) live.get(path.asText())));
+        given(request, "since", snapshot -> delta.validateFromSnapshot(snapshot.asLong()));
         if (request.hasNonNull("isolation") && (!files.isEmpty() || request.path("removed").size() > 0)) {
             delta.validateNoConflictingDeleteFiles();
         }
@@ -874,19 +850,11 @@ public final class IcebergEngine {
     private static void replace(Table table, JsonNode request) throws Exception {
         RewriteFiles rewrite = table.newRewrite().toBranch(branch(request));
         Map<String, ContentFile<?>> live = live(table, request);
-        for (JsonNode path : request.path("removed")) {
-            rewrite.deleteFile((DataFile) live.get(path.asText()));
-        }
-        for (JsonNode path : request.path("removed_deletes")) {
-            rewrite.deleteFile((DeleteFile) live.get(path.asText()));
-        }
+        request.path("removed").forEach(path -> rewrite.deleteFile((DataFile) live.get(path.asText())));
+        request.path("removed_deletes").forEach(path -> rewrite.deleteFile((DeleteFile) live.get(path.asText())));
         dataFiles(table, request).forEach(rewrite::addFile);
-        if (request.hasNonNull("data_sequence_number")) {
-            rewrite.dataSequenceNumber(request.get("data_sequence_number").asLong());
-        }
-        if (request.hasNonNull("since")) {
-            rewrite.validateFromSnapshot(request.get("since").asLong());
-        }
+        given(request, "data_sequence_number", number -> rewrite.dataSequenceNumber(number.asLong()));
+        given(request, "since", snapshot -> rewrite.validateFromSnapshot(snapshot.asLong()));
         rewrite.commit();
     }
 

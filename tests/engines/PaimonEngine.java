@@ -150,48 +150,38 @@ public final class PaimonEngine {
     }
 
     private Object run(String operation, JsonNode request) throws Exception {
-        switch (operation) {
-            case "read" -> {
-                return read();
-            }
-            case "plan" -> {
-                return orError(() -> plan(request.get("equal")));
-            }
-            case "postponed" -> {
-                return postponed();
-            }
-            case "rows" -> {
-                return rows(table);
-            }
-            case "file_indexes" -> {
-                return fileIndexes();
-            }
-            case "expire" -> {
-                return expire(request);
-            }
-            case "orphans" -> {
-                // Nothing is deleted.
-                long olderThan = request.get("older_than").asLong();
-                return new LocalOrphanFilesClean(table, olderThan, true).clean().getDeletedFilesPath().stream()
-                        .map(path -> path.toUri().getPath()).sorted().toList();
-            }
-            case "alter" -> {
-                return alter(request);
-            }
+        return switch (operation) {
+            case "read" -> read();
+            case "plan" -> orError(() -> plan(request.get("equal")));
+            case "postponed" -> postponed();
+            case "rows" -> rows(table);
+            case "file_indexes" -> fileIndexes();
+            case "expire" -> expire(request);
+            case "orphans" -> orphans(request.get("older_than").asLong());
+            case "alter" -> alter(request);
             case "create_tag", "delete_tag", "create_branch", "delete_branch", "fast_forward", "rollback_to" -> {
                 changeRefs(operation, request);
-                return files();
+                yield files();
             }
+            default -> committed(operation, request);
+        };
+    }
+
+    /** What would be deleted; nothing is. */
+    private List<String> orphans(long olderThan) throws Exception {
+        return new LocalOrphanFilesClean(table, olderThan, true).clean().getDeletedFilesPath().stream()
+                .map(path -> path.toUri().getPath()).sorted().toList();
+    }
+
+    /** The snapshot that is the latest after a commit. */
+    private JsonNode committed(String operation, JsonNode request) throws Exception {
+        switch (operation) {
             case "compact" -> compact(request);
             case "prepare_compact" -> prepared = compacted();
             case "prepare_mark" -> prepared = marked(request);
-            case "commit_prepared" -> {
-                try (TableCommitImpl commit = newCommit()) {
-                    commit.commit(prepared);
-                }
-            }
+            case "commit_prepared" -> commit(prepared);
             case "append" -> write(request, table.newBatchWriteBuilder());
-            case "overwrite" -> write(request, table.newBatchWriteBuilder().withOverwrite(partition(request)));
+            case "overwrite" -> write(request, table.newBatchWriteBuilder().withOverwrite(texts(request.get("partition"))));
             case "delete" -> delete(request);
             case "compact_manifests" -> {
                 try (TableCommitImpl commit = newCommit()) {
@@ -205,9 +195,7 @@ public final class PaimonEngine {
 
     /** Expires snapshots, and changelogs where they are kept for longer, with the options of the table and others. */
     private int expire(JsonNode request) {
-        Map<String, String> options = new LinkedHashMap<>();
-        request.get("options").fields().forEachRemaining(one -> options.put(one.getKey(), one.getValue().asText()));
-        FileStoreTable configured = table.copy(options);
+        FileStoreTable configured = table.copy(texts(request.get("options")));
         CoreOptions core = configured.coreOptions();
         int expired = configured.newExpireSnapshots().config(core.expireConfig()).expire();
         if (core.changelogLifecycleDecoupled()) {
@@ -520,9 +508,9 @@ public final class PaimonEngine {
         };
     }
 
-    private static Map<String, String> partition(JsonNode request) {
+    private static Map<String, String> texts(JsonNode object) {
         Map<String, String> found = new LinkedHashMap<>();
-        request.get("partition").fields().forEachRemaining(field -> found.put(field.getKey(), field.getValue().asText()));
+        object.fields().forEachRemaining(field -> found.put(field.getKey(), field.getValue().asText()));
         return found;
     }
 
@@ -542,9 +530,7 @@ public final class PaimonEngine {
         if (!names.isEmpty()) {
             throw new IllegalArgumentException("not live: " + names);
         }
-        try (TableCommitImpl commit = newCommit()) {
-            commit.commit(messages);
-        }
+        commit(messages);
     }
 
     /** What `sys.compact` does with its argument `options`, of tables with buckets and without. */
@@ -567,9 +553,7 @@ public final class PaimonEngine {
         } else {
             messages = configured.compacted();
         }
-        try (TableCommitImpl commit = newCommit()) {
-            commit.commit(messages);
-        }
+        commit(messages);
     }
 
     /** Compacts every bucket whole. */
@@ -609,6 +593,12 @@ public final class PaimonEngine {
                     file.partition(), file.bucket(), file.totalBuckets(), increment, CompactIncrement.emptyIncrement()));
         }
         return messages;
+    }
+
+    private void commit(List<CommitMessage> messages) throws Exception {
+        try (TableCommitImpl commit = newCommit()) {
+            commit.commit(messages);
+        }
     }
 
     private TableCommitImpl newCommit() {

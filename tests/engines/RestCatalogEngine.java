@@ -76,21 +76,17 @@ public final class RestCatalogEngine {
     }
 
     private static Object answer(JsonNode request) throws Exception {
-        switch (request.get("op").asText()) {
-            case "serve":
-                return serve(request.get("folder").asText());
-            case "read":
-                return read(table(request));
-            case "append":
-                return append(table(request), request.get("path").asText(), () -> {});
-            case "begin":
-                return begin(table(request), request.get("path").asText());
-            case "finish":
+        return switch (request.get("op").asText()) {
+            case "serve" -> serve(request.get("folder").asText());
+            case "read" -> read(table(request));
+            case "append" -> append(table(request), request.get("path").asText(), () -> {});
+            case "begin" -> begin(table(request), request.get("path").asText());
+            case "finish" -> {
                 released.countDown();
-                return begun.get();
-            default:
-                throw new IllegalArgumentException(request.toString());
-        }
+                yield begun.get();
+            }
+            default -> throw new IllegalArgumentException(request.toString());
+        };
     }
 
     private static Table table(JsonNode request) {

@@ -34,7 +34,7 @@ def asked(engine: JavaEngine, path: Path) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("codec", ["gzip", "zstd"])
 def test_java_reads_what_is_written(iceberg_java: JavaEngine, name: str, codec: str, tmp_path: Path) -> None:
     told = content_entries.writable()
-    entries = experimental.read_content_entries(content_entries.golden() / "metadata" / name, metadata=told)
+    entries = experimental.read_content_entries(content_entries.file(name), metadata=told)
     written = tmp_path / "written.parquet"
     experimental.write_content_entries(entries, written, metadata=told, codec=codec)
     table = experimental.read_content_entries(written, metadata=told, listed=LISTED).to_arrow()

@@ -154,101 +154,78 @@ def both(request: pytest.FixtureRequest, tmp_path: Path, iceberg_java: JavaEngin
     return Both(ours, theirs, iceberg_java, request.param)
 
 
+add, drop, rename = SchemaChange.add_column, SchemaChange.drop_column, SchemaChange.rename_column
+retype, redoc, default = SchemaChange.update_type, SchemaChange.update_doc, SchemaChange.update_default
+require, move = SchemaChange.update_required, SchemaChange.move_column
+identify = SchemaChange.set_identifier_fields
+
+
 def changes(*every: SchemaChange) -> dict[str, Any]:
     return {"changes": [json.loads(text) for change in every for text in change.json("iceberg")]}
 
 
 STRUCT = pa.struct([pa.field("a", pa.int32(), nullable=False), pa.field("b", pa.list_(pa.string()))])
 DONE: list[Sequence[SchemaChange]] = [
-    [SchemaChange.add_column("note", pa.string(), "what was said"), SchemaChange.add_column("more", STRUCT)],
-    [
-        SchemaChange.add_column(["point", "z"], "double"),
-        SchemaChange.add_column(["points", "z"], "decimal(3, 1)"),
-    ],
-    [
-        SchemaChange.add_column(["named", "z"], pa.map_(pa.string(), STRUCT)),
-        SchemaChange.move_column(["named", "value", "z"], first=True),
-    ],
-    [
-        SchemaChange.rename_column("n", "number"),
-        SchemaChange.update_type("n", "long"),
-        SchemaChange.update_doc("n", "N"),
-    ],
-    [SchemaChange.rename_column("point.x", "east"), SchemaChange.move_column("point.x", after="point.y")],
-    [
-        SchemaChange.update_type("price", "decimal(11, 2)"),
-        SchemaChange.update_type("points.element.y", "double"),
-    ],
-    [
-        SchemaChange.drop_column("ts"),
-        SchemaChange.add_column("ts", pa.date32()),
-        SchemaChange.move_column("ts", before="id"),
-    ],
-    [
-        SchemaChange.update_required("region", required=False),
-        SchemaChange.set_identifier_fields(["id", "point.y"][:1]),
-    ],
-    [SchemaChange.drop_column("points"), SchemaChange.rename_column("named", "points")],
-    [SchemaChange.rename_column("id", "key"), SchemaChange.move_column("id", after="more")],
-    [
-        SchemaChange.move_column("key", first=True),
-        SchemaChange.move_column("note", first=True),
-        SchemaChange.move_column("number", before="note"),
-    ],
-    [SchemaChange.set_identifier_fields([]), SchemaChange.drop_column("note")],
-    [
-        SchemaChange.add_column("u", pa.uuid() if hasattr(pa, "uuid") else "uuid"),
-        SchemaChange.rename_column("point", "at"),
-    ],
-    [SchemaChange.drop_column("more.a"), SchemaChange.add_column(["more", "a"], "string")],
-    [SchemaChange.update_doc("number", None)],
+    [add("note", pa.string(), "what was said"), add("more", STRUCT)],
+    [add(["point", "z"], "double"), add(["points", "z"], "decimal(3, 1)")],
+    [add(["named", "z"], pa.map_(pa.string(), STRUCT)), move(["named", "value", "z"], first=True)],
+    [rename("n", "number"), retype("n", "long"), redoc("n", "N")],
+    [rename("point.x", "east"), move("point.x", after="point.y")],
+    [retype("price", "decimal(11, 2)"), retype("points.element.y", "double")],
+    [drop("ts"), add("ts", pa.date32()), move("ts", before="id")],
+    [require("region", required=False), identify(["id", "point.y"][:1])],
+    [drop("points"), rename("named", "points")],
+    [rename("id", "key"), move("id", after="more")],
+    [move("key", first=True), move("note", first=True), move("number", before="note")],
+    [identify([]), drop("note")],
+    [add("u", pa.uuid() if hasattr(pa, "uuid") else "uuid"), rename("point", "at")],
+    [drop("more.a"), add(["more", "a"], "string")],
+    [redoc("number", None)],
 ]
 """One commit each, one after the other."""
 REFUSED: list[Sequence[SchemaChange]] = [
-    [SchemaChange.add_column("id", "int")],
-    [SchemaChange.add_column(["point", "x"], "int")],
-    [SchemaChange.add_column(["none", "x"], "int")],
-    [SchemaChange.add_column(["n", "x"], "int")],
-    [SchemaChange.add_column("must", "int", required=True)],
-    [SchemaChange.add_column("twice", "int"), SchemaChange.add_column("twice", "int")],
-    [SchemaChange.drop_column("none")],
-    [SchemaChange.drop_column("region")],
-    [SchemaChange.drop_column("id")],
-    [SchemaChange.drop_column("n"), SchemaChange.rename_column("n", "m")],
-    [SchemaChange.rename_column("n", "m"), SchemaChange.drop_column("n")],
-    [SchemaChange.drop_column("point"), SchemaChange.add_column(["point", "z"], "int")],
-    [SchemaChange.drop_column("points.element")],
-    [SchemaChange.drop_column("named.key")],
-    [SchemaChange.rename_column("none", "m")],
-    [SchemaChange.rename_column("n", "price")],
-    [SchemaChange.rename_column("n", "id_bucket")],
-    [SchemaChange.update_type("n", "string")],
-    [SchemaChange.update_type("id", "int")],
-    [SchemaChange.update_type("price", "decimal(12, 3)")],
-    [SchemaChange.update_type("price", "decimal(8, 2)")],
-    [SchemaChange.update_type("point", "int")],
-    [SchemaChange.update_required("n", required=True)],
-    [SchemaChange.add_column(["named", "key", "k2"], "int")],
-    [SchemaChange.update_type("named.key.k", "long")],
-    [SchemaChange.move_column("none", first=True)],
-    [SchemaChange.move_column("n", after="n")],
-    [SchemaChange.move_column("n", after="point.x")],
-    [SchemaChange.move_column("points.element", before="id")],
-    [SchemaChange.set_identifier_fields(["n"])],
-    [SchemaChange.set_identifier_fields(["none"])],
-    [SchemaChange.set_identifier_fields(["point.y"])],
-    [SchemaChange.set_identifier_fields(["points.element.y"])],
-    [SchemaChange.set_identifier_fields(["id"]), SchemaChange.drop_column("id")],
+    [add("id", "int")],
+    [add(["point", "x"], "int")],
+    [add(["none", "x"], "int")],
+    [add(["n", "x"], "int")],
+    [add("must", "int", required=True)],
+    [add("twice", "int"), add("twice", "int")],
+    [drop("none")],
+    [drop("region")],
+    [drop("id")],
+    [drop("n"), rename("n", "m")],
+    [rename("n", "m"), drop("n")],
+    [drop("point"), add(["point", "z"], "int")],
+    [drop("points.element")],
+    [drop("named.key")],
+    [rename("none", "m")],
+    [rename("n", "price")],
+    [rename("n", "id_bucket")],
+    [retype("n", "string")],
+    [retype("id", "int")],
+    [retype("price", "decimal(12, 3)")],
+    [retype("price", "decimal(8, 2)")],
+    [retype("point", "int")],
+    [require("n", required=True)],
+    [add(["named", "key", "k2"], "int")],
+    [retype("named.key.k", "long")],
+    [move("none", first=True)],
+    [move("n", after="n")],
+    [move("n", after="point.x")],
+    [move("points.element", before="id")],
+    [identify(["n"])],
+    [identify(["none"])],
+    [identify(["point.y"])],
+    [identify(["points.element.y"])],
+    [identify(["id"]), drop("id")],
 ]
 
 
 def test_schemas_change_as_javas(both: Both):
     for some in REFUSED:
         assert not both.step("schema", changes(*some)), some
-    assert both.step(
-        "schema", changes(SchemaChange.update_required("n", required=True)), allow_incompatible_changes=True
-    )
-    assert both.step("schema", changes(SchemaChange.update_required("n", required=False)))
+    assert both.step("schema", changes(require("n", required=True)), allow_incompatible_changes=True)
+    assert both.step("schema", changes(require("n", required=False)))
     # The schema is one that the table had.
     assert len(metadata(lakebed.open_table(both.ours))["schemas"]) == 2
     for some in DONE:
@@ -256,32 +233,29 @@ def test_schemas_change_as_javas(both: Both):
     assert both.step("schema", changes())
     # The specification would have these in version 3; Java's library does not.
     for wider in ("timestamp", *["timestamp_ns"][: both.version // 3]):
-        assert not both.step("schema", changes(SchemaChange.update_type("ts", wider))), wider
+        assert not both.step("schema", changes(retype("ts", wider))), wider
 
 
 DEFAULTS: list[tuple[Sequence[SchemaChange], bool]] = [
-    (
-        [SchemaChange.add_column("a", "int", required=True, default=7), SchemaChange.add_column("b", "date")],
-        True,
-    ),
-    ([SchemaChange.update_default("b", "2024-02-29"), SchemaChange.update_default("a", 8)], True),
-    ([SchemaChange.update_default("b", None), SchemaChange.update_type("a", "long")], True),
+    ([add("a", "int", required=True, default=7), add("b", "date")], True),
+    ([default("b", "2024-02-29"), default("a", 8)], True),
+    ([default("b", None), retype("a", "long")], True),
     (
         [
-            SchemaChange.add_column("c", "decimal(5, 2)", default="1.50"),
-            SchemaChange.update_required("c", required=True),
+            add("c", "decimal(5, 2)", default="1.50"),
+            require("c", required=True),
         ],
         True,
     ),
-    ([SchemaChange.add_column("d", "timestamptz", default="2024-02-29T01:02:03+00:00")], True),
-    ([SchemaChange.add_column("e", "string", default="é")], True),
-    ([SchemaChange.add_column("f", "timestamp_ns"), SchemaChange.add_column("g", "unknown")], True),
-    ([SchemaChange.add_column("h", "int", default="x")], False),
-    ([SchemaChange.update_default("a", "x")], False),
-    ([SchemaChange.add_column("h", "unknown", required=True)], False),
+    ([add("d", "timestamptz", default="2024-02-29T01:02:03+00:00")], True),
+    ([add("e", "string", default="é")], True),
+    ([add("f", "timestamp_ns"), add("g", "unknown")], True),
+    ([add("h", "int", default="x")], False),
+    ([default("a", "x")], False),
+    ([add("h", "unknown", required=True)], False),
     # As above: the specification would have these.
-    ([SchemaChange.update_type("g", "int")], False),
-    ([SchemaChange.update_type("g", "string")], False),
+    ([retype("g", "int")], False),
+    ([retype("g", "string")], False),
 ]
 
 
@@ -292,9 +266,9 @@ def test_defaults_are_of_version_3(both: Both):
     if both.version < 3:
         table = lakebed.open_table(both.ours)
         for change in (
-            SchemaChange.add_column("a", "int", default=1),
-            SchemaChange.update_default("n", 1),
-            SchemaChange.add_column("f", "timestamp_ns"),
+            add("a", "int", default=1),
+            default("n", 1),
+            add("f", "timestamp_ns"),
         ):
             with pytest.raises(UnsupportedError, match="need format version 3"):
                 table.update_schema(change)
@@ -303,8 +277,8 @@ def test_defaults_are_of_version_3(both: Both):
 def test_what_sorts_a_table_stays(both: Both):
     for path in (both.ours, both.theirs):
         both.java.ask("manage", table=path, steps=[["sort", "price"]])
-    assert not both.step("schema", changes(SchemaChange.drop_column("price")))
-    assert both.step("schema", changes(SchemaChange.rename_column("price", "cost")))
+    assert not both.step("schema", changes(drop("price")))
+    assert both.step("schema", changes(rename("price", "cost")))
 
 
 SPECS: list[tuple[dict[str, Any], bool]] = [
@@ -340,4 +314,4 @@ def test_specs_change_as_javas(both: Both):
         assert both.step("spec", given) == is_done, given
     assert both.step("spec", {"remove": ["id_bucket", "ts_month", "area"]})
     # What partitioned the table once may go where both say so.
-    both.step("schema", changes(SchemaChange.drop_column("region")))
+    both.step("schema", changes(drop("region")))

@@ -85,17 +85,8 @@ class PaimonTable(Written):
 
     def racing(self) -> list[Operation]:
         return [
-            *(
-                self.append,
-                self.leave,
-                self.leave,
-                self.leave,
-                self.leave,
-                self.renew,
-                self.renew,
-                self.renew,
-            ),
-            *(self.renew, self.expire, self.forget, self.hold, self.tag),
+            *(self.append, *(self.leave,) * 4, *(self.renew,) * 4),
+            *(self.expire, self.forget, self.hold, self.tag),
             *(self.branch, self.fast_forward, self.drop_tag, self.roll_back, self.drop_branch, self.compact),
             *(self.commit_on_branch, self.overwrite, self.delete_rows, self.statistics, self.tag_on_branch),
             *(self.leave_consumer, self.consumer),

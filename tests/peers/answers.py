@@ -31,53 +31,47 @@ class Question(NamedTuple):
 
 
 _PAIMON, _ICEBERG = "Paimon Java", "Iceberg Java"
-# Of each file of tests: the test, what is asked, and by which view.
+# Of each file of tests: the test, what is asked, and by which view. Names are without `test_`.
 _ASKED = {
-    (_PAIMON, "test_paimon_golden.py"): (
-        ("test_manifest_lists", "records of manifest lists", "`read_manifest_list`"),
-        ("test_manifests", "entries of manifests", "`read_manifest`"),
-        ("test_rows_inside_manifests", "partitions, keys and statistics in entries", "`decode_rows`"),
+    (_PAIMON, "paimon_golden"): (
+        ("manifest_lists", "records of manifest lists", "`read_manifest_list`"),
+        ("manifests", "entries of manifests", "`read_manifest`"),
+        ("rows_inside_manifests", "partitions, keys and statistics in entries", "`decode_rows`"),
     ),
-    (_PAIMON, "test_paimon_golden_views.py"): (
-        ("test_live_files", "live files and rows of every snapshot, tag and branch", "`files()`"),
-        ("test_files_are_those_of_the_engines_own_view", "`$files`", "`files()`"),
+    (_PAIMON, "paimon_golden_views"): (
+        ("live_files", "live files and rows of every snapshot, tag and branch", "`files()`"),
+        ("files_are_those_of_the_engines_own_view", "`$files`", "`files()`"),
         (
-            "test_partitions_and_statistics",
+            "partitions_and_statistics",
             "partitions and statistics with the columns' types",
             "`entries()`, `files()`",
         ),
     ),
-    (_PAIMON, "test_paimon_system_tables.py"): (
-        ("test_system_table", "system tables, each", "`metadata_table(…)`"),
+    (_PAIMON, "paimon_system_tables"): (("system_table", "system tables, each", "`metadata_table(…)`"),),
+    (_PAIMON, "paimon_plans"): (
+        ("plans_are_those_of_the_engine", "plans, a table or branch with all its filters", "`plan(where=…)`"),
     ),
-    (_PAIMON, "test_paimon_plans.py"): (
+    (_ICEBERG, "iceberg_golden"): (
+        ("entries", "entries of manifests", "`entries()`"),
+        ("files", "live files", "`files()`"),
+        ("deletes", "deletes", "`deletes()`"),
+        ("statistics", "statistics with the columns' types", "`stats=[…]`"),
+        ("manifests", "manifests", "`manifests()`"),
+        ("partitions", "partitions", "`partitions()`"),
+    ),
+    (_ICEBERG, "iceberg_system_tables"): (
+        ("metadata_tables", "metadata tables, each", "`metadata_table(…)`"),
+    ),
+    (_ICEBERG, "iceberg_plans"): (
         (
-            "test_plans_are_those_of_the_engine",
-            "plans, a table or branch with all its filters",
-            "`plan(where=…)`",
-        ),
-    ),
-    (_ICEBERG, "test_iceberg_golden.py"): (
-        ("test_entries", "entries of manifests", "`entries()`"),
-        ("test_files", "live files", "`files()`"),
-        ("test_deletes", "deletes", "`deletes()`"),
-        ("test_statistics", "statistics with the columns' types", "`stats=[…]`"),
-        ("test_manifests", "manifests", "`manifests()`"),
-        ("test_partitions", "partitions", "`partitions()`"),
-    ),
-    (_ICEBERG, "test_iceberg_system_tables.py"): (
-        ("test_metadata_tables", "metadata tables, each", "`metadata_table(…)`"),
-    ),
-    (_ICEBERG, "test_iceberg_plans.py"): (
-        (
-            "test_the_files_and_their_deletes_are_those_of_the_engine",
+            "the_files_and_their_deletes_are_those_of_the_engine",
             "plans: files, and the deletes of each",
             "`plan()`",
         ),
     ),
 }
 QUESTIONS = [
-    Question(engine, asked, view, f"{file}::{test}")
+    Question(engine, asked, view, f"test_{file}.py::test_{test}")
     for (engine, file), asking in _ASKED.items()
     for test, asked, view in asking
 ]

@@ -249,33 +249,25 @@ def test_options_are_the_keywords_of_views():
             parsed(name, given)
 
 
+VIEW, TABLE = "CREATE TEMPORARY VIEW v USING lakebed OPTIONS", "CREATE TABLE v USING lakebed"
+FROM = "SELECT * FROM lakebed"
+
+
 @pytest.mark.parametrize(
     ("statement", "words"),
     [
-        (
-            "CREATE TEMPORARY VIEW v USING lakebed OPTIONS (path '/nowhere')",
-            "TableNotFoundError: there is no",
-        ),
-        (
-            f"CREATE TEMPORARY VIEW v USING lakebed OPTIONS ({OF_SAMPLE}, colums 'a')",
-            "ValueError: options are",
-        ),
-        (f"CREATE TABLE v USING lakebed OPTIONS ({OF_SAMPLE}, colums 'a')", "ValueError: options are"),
-        (
-            f"CREATE TABLE v USING lakebed OPTIONS ({OF_SAMPLE}, view 'nothing')",
-            "ValueError: a view is one of",
-        ),
-        ("CREATE TABLE v USING lakebed", "ValueError: the path of a table is wanted"),
-        ("SELECT * FROM lakebed('sales', 'nothing')", "ValueError: a view is one of"),
-        ("SELECT * FROM lakebed('sales', limit => 'x')", "ValueError: the option limit is a whole number"),
-        ("SELECT * FROM lakebed('sales', small_bytes => 3)", "TypeError: files\\(\\) got an unexpected"),
-        ("SELECT * FROM lakebed('sales', 'diff')", "TypeError: .*snapshot_a"),
-        ("SELECT * FROM lakebed('sales', where => 'absent = 1')", "PredicateError: where: no column"),
-        ("SELECT * FROM lakebed('sales', 'files', 'x')", "ValueError: lakebed\\('table', 'view'"),
-        (
-            "SELECT * FROM lakebed('orders', storage => 'fsspec')",
-            "ValueError: 'orders' is a table that is open",
-        ),
+        (f"{VIEW} (path '/nowhere')", "TableNotFoundError: there is no"),
+        (f"{VIEW} ({OF_SAMPLE}, colums 'a')", "ValueError: options are"),
+        (f"{TABLE} OPTIONS ({OF_SAMPLE}, colums 'a')", "ValueError: options are"),
+        (f"{TABLE} OPTIONS ({OF_SAMPLE}, view 'nothing')", "ValueError: a view is one of"),
+        (TABLE, "ValueError: the path of a table is wanted"),
+        (f"{FROM}('sales', 'nothing')", "ValueError: a view is one of"),
+        (f"{FROM}('sales', limit => 'x')", "ValueError: the option limit is a whole number"),
+        (f"{FROM}('sales', small_bytes => 3)", "TypeError: files\\(\\) got an unexpected"),
+        (f"{FROM}('sales', 'diff')", "TypeError: .*snapshot_a"),
+        (f"{FROM}('sales', where => 'absent = 1')", "PredicateError: where: no column"),
+        (f"{FROM}('sales', 'files', 'x')", "ValueError: lakebed\\('table', 'view'"),
+        (f"{FROM}('orders', storage => 'fsspec')", "ValueError: 'orders' is a table that is open"),
         ("SELECT * FROM range(1), LATERAL lakebed(string(id))", "ValueError: the arguments of lakebed"),
     ],
 )
