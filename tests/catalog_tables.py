@@ -9,6 +9,7 @@ from typing import Any
 import catalog_files
 import pyarrow as pa
 import pytest
+from local_storage import LocalStorage
 
 sql = pytest.importorskip("pyiceberg.catalog.sql")
 pypaimon = pytest.importorskip("pypaimon")
@@ -79,6 +80,19 @@ def far_paimon(table: Any, folder: Path) -> Any:
     files = catalog_files.FarPaimonFiles(str(folder))
     place = f"{catalog_files.BUCKET}/db.db/orders"
     return type(table)(files, table.identifier, place, table.table_schema)
+
+
+class Bucket(LocalStorage):
+    """A storage of the caller's own that reads in the bucket, which is this folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def place(self, path: str) -> Path:
+        return self.folder / path.removeprefix(f"{catalog_files.BUCKET}/")
+
+    def read(self, path: str, start: int | None = None, end: int | None = None) -> bytes:
+        return super().read(str(self.place(path)), start, end)
 
 
 class Between:

@@ -17,6 +17,14 @@ def file_rows(*paths: str, **columns: Any) -> pa.Table:
     return pa.table(arrays)
 
 
+def with_column(table: pa.Table, name: str, values: pa.Array | pa.ChunkedArray) -> pa.Table:
+    """A table with another column of this name, or with one more."""
+    names = table.schema.names
+    if name in names:
+        return table.set_column(names.index(name), name, values)
+    return table.append_column(name, values)
+
+
 Vector = tuple[str, int, int, "int | None"]
 """The name of a data file, and of its deletion vector the offset, the length and the number of rows."""
 

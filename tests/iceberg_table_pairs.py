@@ -52,6 +52,12 @@ class PairedTable:
     java: JavaEngine
     names: dict[str, str] = field(default_factory=dict)
 
+    @classmethod
+    def made(cls, folder: Path, java: JavaEngine, version: int, **properties: str) -> PairedTable:
+        partitioned: dict[str, Any] = {"partition_by": ["region"], "format_version": version}
+        lakebed.create_table(folder, SCHEMA, "iceberg", **partitioned, properties=properties)
+        return cls(folder, java)
+
     def now(self, branch: str = "main") -> lakebed.Table:
         table = lakebed.open_table(self.root)
         return table if branch == "main" else table.at(branch=branch)
@@ -189,18 +195,8 @@ class TablePair:
 
     @classmethod
     def made(cls, folder: Path, java: JavaEngine, version: int, **properties: str) -> TablePair:
-        pair = []
-        for name in ("ours", "java"):
-            lakebed.create_table(
-                folder / name,
-                SCHEMA,
-                "iceberg",
-                partition_by=["region"],
-                format_version=version,
-                properties=properties,
-            )
-            pair.append(PairedTable(folder / name, java))
-        return cls(*pair)
+        ours = PairedTable.made(folder / "ours", java, version, **properties)
+        return cls(ours, PairedTable.made(folder / "java", java, version, **properties))
 
     def both(self, operation: str, **given: Any) -> Answer:
         """A commit of lakebed's and the same of Java's; what then is the same of both."""

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 Names = list[str]
+
+
+def put_files(put: Callable[[str, bytes], object], folder: Path, below: str) -> None:
+    """Puts the files of a folder below a prefix."""
+    for file in folder.rglob("*"):
+        if file.is_file():
+            put(f"{below}{file.relative_to(folder)}", file.read_bytes())
 
 
 class LocalStorage:

@@ -21,6 +21,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from local_storage import put_files
+
 BUCKET = "lake"
 KEY, SECRET, TOKEN = "AKIDlakebed", "c4n4ry-secret", "c4n4ry-token"
 """What no message shows: `c4n4ry`."""
@@ -104,10 +106,7 @@ def variables(address: str) -> dict[str, str]:
 
 def upload(address: str, folder: Path, prefix: str) -> None:
     """The files of a folder as objects."""
-    store = client("obstore", address, token=False)
-    for file in folder.rglob("*"):
-        if file.is_file():
-            store.put(f"{prefix}/{file.relative_to(folder)}", file.read_bytes())
+    put_files(client("obstore", address, token=False).put, folder, f"{prefix}/")
 
 
 def client(library: str, address: str, *, seconds: float = 60, token: bool = True) -> Any:

@@ -11,7 +11,8 @@ from typing import Any
 
 import fastavro
 import pyarrow as pa
-from json_files import edited
+from file_rows import with_column
+from json_files import changed, edited
 from pyarrow import orc, parquet
 from varints import zigzag
 
@@ -35,15 +36,14 @@ def records(file: Path) -> list[Record]:
         return [record for record in fastavro.reader(content) if isinstance(record, dict)]
 
 
-def _with_instants(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _with_instants(part) for name, part in value.items()}
-    if isinstance(value, list):
-        return [_with_instants(part) for part in value]
-    if isinstance(value, datetime):
+def _with_instants(row: Any) -> Any:
+    def instant(value: Any) -> Any:
+        if not isinstance(value, datetime):
+            return value
         # With nanoseconds it is one of pandas.
         return datetime.fromisoformat(value.isoformat()[:26]).replace(tzinfo=timezone.utc)
-    return value
+
+    return changed(row, scalars=instant)
 
 
 def avro_file(schema: Any, rows: Sequence[Record], codec: str = "null", sync_interval: int = 16000) -> bytes:
@@ -156,7 +156,7 @@ def convert_table(root: Path, write: Callable[[pa.Table], bytes]) -> None:
     for file in lists:
         table = raw_table(file)
         size = pa.array([sizes[name] for name in table["_FILE_NAME"].to_pylist()], pa.int64())
-        table = table.set_column(table.column_names.index("_FILE_SIZE"), "_FILE_SIZE", size)
+        table = with_column(table, "_FILE_SIZE", size)
         sizes[file.name] = file.write_bytes(write(table))
     for file in (root / "snapshot").glob("snapshot-*"):
         with edited(file) as snapshot:

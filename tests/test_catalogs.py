@@ -144,23 +144,10 @@ def test_other_storage_goes_before_the_file_io(tmp_path: Path) -> None:
     there = tables.orders(tables.far(tmp_path))
     place = Path(there.metadata_location.replace(catalog_files.BUCKET, f"{tmp_path}/bucket"))
     catalog_files.asked.clear()
-    table = lakebed.open_table(there, storage=OneFolder(tmp_path / "bucket"))
+    table = lakebed.open_table(there, storage=tables.Bucket(tmp_path / "bucket"))
     assert table.files().to_arrow().num_rows == 4
     assert place.is_file()
     assert not catalog_files.asked
-
-
-class OneFolder:
-    """A storage of a bucket that is a folder."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-
-    def read(self, path: str, start: int | None = None, end: int | None = None) -> bytes:
-        return (self.folder / path.removeprefix(f"{catalog_files.BUCKET}/")).read_bytes()[start:end]
-
-    def list(self, prefix: str) -> list[str]:
-        return []
 
 
 @pytest.mark.parametrize("library", ["pyiceberg", "pypaimon"])

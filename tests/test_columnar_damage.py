@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from columnar_damage import OrcFile, ParquetFile, damages
+from file_rows import with_column
 from paimon_files import COLUMNAR, orc_file, parquet_file, raw_table
 from process_memory import forget_peak, held
 from trust import Figure, long_or
@@ -111,8 +112,7 @@ def test_a_long_text_of_many_rows_is_bounded_as_a_batch(kind: str) -> None:
     """A dictionary of one text, which each of the rows has: a small file of much."""
     rows = 8000
     table = pa.concat_tables([LIST.slice(0, 1)] * rows).combine_chunks()
-    name = table.column_names.index("_FILE_NAME")
-    long = table.set_column(name, "_FILE_NAME", pa.array(["x" * 20_000] * rows))
+    long = with_column(table, "_FILE_NAME", pa.array(["x" * 20_000] * rows))
     options = {"dictionary_key_size_threshold": 1.0} if kind == "ORC" else {}
     content = COLUMNAR[kind](long, **options)
     assert len(content) < 1 << 20

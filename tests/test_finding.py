@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 from counting_storage import CountingStorage
 from interpreters import printed
-from local_storage import Names
+from local_storage import Names, put_files
 from raising import raises
 
 import lakebed
@@ -130,17 +130,13 @@ def test_a_damaged_table_is_a_row_too(tmp_path: Path) -> None:
 
 def memory(root: Path) -> tuple[str, Any]:
     store = obstore.MemoryStore()
-    for file in root.rglob("*"):
-        if file.is_file():
-            store.put(f"b/wh/{file.relative_to(root)}", file.read_bytes())
+    put_files(store.put, root, "b/wh/")
     return "memory://b/wh", store
 
 
 def fsspec_memory(root: Path) -> tuple[str, Any]:
     files = fsspec.filesystem("memory")
-    for file in root.rglob("*"):
-        if file.is_file():
-            files.pipe(f"/finding/{file.relative_to(root)}", file.read_bytes())
+    put_files(files.pipe, root, "/finding/")
     return "memory://finding", files
 
 

@@ -145,23 +145,7 @@ def test_a_staged_commit_is_discarded_where_it_was_written(made: Made, tmp_path:
     staged.discard()
 
 
-class Bucket:
-    """A storage that only reads."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-
-    def place(self, path: str) -> Path:
-        return self.folder / path.removeprefix(f"{tables.catalog_files.BUCKET}/")
-
-    def read(self, path: str, start: int | None = None, end: int | None = None) -> bytes:
-        return self.place(path).read_bytes()[start:end]
-
-    def list(self, prefix: str) -> list[str]:
-        return []
-
-
-class Writable(Bucket):
+class Writable(tables.Bucket):  # type: ignore[misc, name-defined]
     """A storage that writes too."""
 
     def write(self, path: str, data: bytes) -> None:
@@ -191,7 +175,7 @@ def test_commits_are_staged_on_any_storage_that_writes(tmp_path: Path) -> None:
     assert on_disk(tmp_path) == set()
     with pytest.raises(errors.UnsupportedError, match=r"local file system alone.*catalog makes them"):
         table.append_files(files("1"))
-    table = lakebed.open_table(there.metadata_location, storage=Bucket(tmp_path / "bucket"))
+    table = lakebed.open_table(there.metadata_location, storage=tables.Bucket(tmp_path / "bucket"))
     with pytest.raises(errors.UnsupportedError, match=r"staged where the storage writes.*without storage="):
         table.stage().append_files(files("1"))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from iceberg_made import (
 )
 from iceberg_peers import metadata
 from iceberg_shared import shared_table
+from json_files import changed, without
 from paimon_files import container
 
 import lakebed
@@ -51,18 +51,6 @@ def entries_of(table: MadeTable) -> list[Record]:
 
 def schema_of(table: MadeTable) -> Schema:
     return entry_schema(table.version, CITY)
-
-
-def changed(schema: Any, change: Callable[[Schema], Schema]) -> Any:
-    """A schema whose objects are changed, those within others first."""
-    if isinstance(schema, dict):
-        return change({key: changed(value, change) for key, value in schema.items()})
-    return [changed(part, change) for part in schema] if isinstance(schema, list) else schema
-
-
-def strip(schema: Any, *keys: str) -> Any:
-    """A schema without some of its properties."""
-    return changed(schema, lambda parts: {key: value for key, value in parts.items() if key not in keys})
 
 
 def reverse(schema: Any) -> Any:
@@ -164,7 +152,7 @@ def test_names_do_not_count_where_ids_are(table: MadeTable):
 
 def test_without_ids_names_count(table: MadeTable):
     expected = plain(table)
-    schema = strip(schema_of(table), "field-id", "element-id", "key-id", "value-id")
+    schema = without(schema_of(table), "field-id", "element-id", "key-id", "value-id")
     table.commit(table.manifest(*ENTRIES, schema=schema, name="plain.avro"))
     assert entries_of(table) == expected
 
@@ -173,7 +161,7 @@ def test_maps_go_by_position(table: MadeTable):
     """Keys and values of maps have no ids in files of one writer, and other names in others."""
     expected = plain(table)
     schema = copy.deepcopy(schema_of(table))
-    table.commit(table.manifest(*ENTRIES, schema=strip(schema, "logicalType"), name="plain.avro"))
+    table.commit(table.manifest(*ENTRIES, schema=without(schema, "logicalType"), name="plain.avro"))
     assert entries_of(table) == expected
 
 
@@ -209,7 +197,7 @@ def test_counts_under_their_older_names(table: MadeTable, ids: bool):
     schema = list_schema()
     for part in schema["fields"]:
         part["name"] = LEGACY.get(part["name"], part["name"])
-    schema = schema if ids else strip(schema, "field-id", "element-id")
+    schema = schema if ids else without(schema, "field-id", "element-id")
     row = table.manifest(*ENTRIES, schema=schema_of(table))
     table.commit({LEGACY.get(name, name): value for name, value in row.items()}, schema=schema)
     (manifest,) = table.open().manifests().to_arrow().to_pylist()

@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from file_rows import with_column
 from iceberg_commits import as_pyiceberg, live, metadata, metadata_names
 from raising import raises
 
@@ -274,10 +275,7 @@ def test_files_that_do_not_fit_are_refused_before_anything_is_written(
     before = metadata_names(table)
     given = files(1, 2)
     for name, values in changes.items():
-        names = given.schema.names
-        values = values if isinstance(values, pa.Array) else pa.array(values)
-        place = names.index(name) if name in names else len(names)
-        given = given.set_column(place, name, values) if name in names else given.append_column(name, values)
+        given = with_column(given, name, values if isinstance(values, pa.Array) else pa.array(values))
     with raises(SchemaError, field=field, record=record):
         table.append_files(given)
     assert metadata_names(table) == before

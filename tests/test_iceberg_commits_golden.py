@@ -13,6 +13,7 @@ import pytest
 from covering import covering_iceberg_tables
 from iceberg_commits import metadata
 from iceberg_rewrite import header
+from json_files import changed
 
 import lakebed
 from iceberg_golden import GoldenTable
@@ -42,11 +43,7 @@ def copied(table: GoldenTable, folder: Path) -> lakebed.Table:
 
 def relocated(value: Any, old: str, new: str) -> Any:
     """JSON with paths below `old` below `new`, but for the properties."""
-    if isinstance(value, dict):
-        return {key: relocated(item, old, new) for key, item in value.items()}
-    if isinstance(value, list):
-        return [relocated(item, old, new) for item in value]
-    return value.replace(old, new) if isinstance(value, str) else value
+    return changed(value, scalars=lambda one: one.replace(old, new) if isinstance(one, str) else one)
 
 
 def move_list(file: Path, old: str, new: str) -> None:

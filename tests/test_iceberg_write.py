@@ -13,7 +13,9 @@ from typing import Any
 import fastavro
 import pyarrow as pa
 import pytest
+from file_rows import with_column
 from iceberg_rewrite import header, of_list, of_manifest
+from json_files import without
 from raising import raises
 
 from iceberg_golden import GoldenTable, golden_iceberg_tables
@@ -83,10 +85,9 @@ def blocks(file: Path | bytes) -> list[tuple[int, bytes]]:
     return [(block.num_records, block.bytes_.getvalue()) for block in found]
 
 
-def without_docs(schema: Any) -> Any:
-    if isinstance(schema, dict):
-        return {key: without_docs(value) for key, value in schema.items() if key != "doc"}
-    return [without_docs(item) for item in schema] if isinstance(schema, list) else schema
+def schemas(keys: dict[str, str]) -> dict[str, Any]:
+    """The schemas that a header has, without what documents them."""
+    return {key: without(json.loads(keys[key]), "doc") for key in ("avro.schema", "iceberg.schema")}
 
 
 def is_of_current_java(keys: dict[str, str]) -> bool:
@@ -137,8 +138,7 @@ def test_manifests_of_the_engines_are_written_again(files: list[Path]):
         if is_of_current_java(keys):
             theirs, ours = keys, header(data)
             assert set(theirs) <= set(ours)
-            for key in ("avro.schema", "iceberg.schema"):
-                assert without_docs(json.loads(ours[key])) == without_docs(json.loads(theirs[key])), file.name
+            assert schemas(ours) == schemas(theirs), file.name
             for key in ("schema", "partition-spec", "partition-spec-id", "format-version", "content"):
                 assert ours.get(key) == theirs.get(key), (file.name, key)
             if not has_prefixed_fixed(keys):
@@ -199,8 +199,7 @@ def test_manifest_lists_of_the_engines_are_written_again(files: list[Path]):
             assert set(keys) == set(ours)
             for key in keys.keys() - {"avro.schema", "iceberg.schema"}:
                 assert ours[key] == keys[key], (file.name, key)
-            for key in ("avro.schema", "iceberg.schema"):
-                assert without_docs(json.loads(ours[key])) == without_docs(json.loads(keys[key])), file.name
+            assert schemas(ours) == schemas(keys), file.name
             assert blocks(data) == blocks(file), file.name
 
 
@@ -302,25 +301,18 @@ def partition_schema(keys: dict[str, str]) -> list[dict[str, Any]]:
     return fields
 
 
-def with_column(name: str, values: pa.Array) -> pa.Table:
-    names = ENTRIES.schema.names
-    if name in names:
-        return ENTRIES.set_column(names.index(name), name, values)
-    return ENTRIES.append_column(name, values)
-
-
 @pytest.mark.parametrize(
     ("rows", "field", "record"),
     [
         (ENTRIES.drop_columns(["file_path"]), "file_path", None),
-        (with_column("colour", pa.array([1, 2])), "colour", None),
-        (with_column("record_count", pa.array(["1", "2"])), "record_count", None),
-        (with_column("record_count", pa.array([1, None], pa.int64())), "record_count", 1),
-        (with_column("status", pa.array([1, 3], pa.int32())), "status", 1),
-        (with_column("content", pa.array([0, 1], pa.int32())), "content", 1),
-        (with_column("spec_id", pa.array([0, 1], pa.int32())), "spec_id", 1),
-        (with_column("first_row_id", pa.array([None, 1], pa.int64())), "first_row_id", 1),
-        (with_column("partition", pa.array([{"x": None}, {"x": 1}])), "partition.x", 1),
+        (with_column(ENTRIES, "colour", pa.array([1, 2])), "colour", None),
+        (with_column(ENTRIES, "record_count", pa.array(["1", "2"])), "record_count", None),
+        (with_column(ENTRIES, "record_count", pa.array([1, None], pa.int64())), "record_count", 1),
+        (with_column(ENTRIES, "status", pa.array([1, 3], pa.int32())), "status", 1),
+        (with_column(ENTRIES, "content", pa.array([0, 1], pa.int32())), "content", 1),
+        (with_column(ENTRIES, "spec_id", pa.array([0, 1], pa.int32())), "spec_id", 1),
+        (with_column(ENTRIES, "first_row_id", pa.array([None, 1], pa.int64())), "first_row_id", 1),
+        (with_column(ENTRIES, "partition", pa.array([{"x": None}, {"x": 1}])), "partition.x", 1),
     ],
 )
 def test_entries_that_do_not_fit_are_refused(rows: pa.Table, field: str, record: int | None, tmp_path: Path):
@@ -348,7 +340,7 @@ def test_partition_tuples_that_do_not_fit_are_refused(
 
 def test_rows_are_counted_over_batches():
     broken = pa.table({"status": pa.array([1, None], pa.int32())})
-    rows = pa.concat_tables([ENTRIES, with_column("status", broken["status"])])
+    rows = pa.concat_tables([ENTRIES, with_column(ENTRIES, "status", broken["status"])])
     with raises(SchemaError, field="status", record=3):
         iceberg.write_manifest(rows, schema=SCHEMA, spec=[], format_version=1)
 

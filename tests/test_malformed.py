@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from local_storage import LocalStorage
 from malformed_files import MALFORMED, files
 from malformed_forms import MAGIC
 from process_memory import forget_peak, held
@@ -46,7 +47,7 @@ READERS: dict[str, Callable[[bytes], Any]] = {
 }
 
 
-class OneFile:
+class OneFile(LocalStorage):
     """A storage of one metadata file."""
 
     def __init__(self, content: bytes) -> None:
@@ -56,9 +57,6 @@ class OneFile:
         if not path.endswith(".metadata.json"):
             raise FileNotFoundError(2, "no such file")
         return self.content[start:end]
-
-    def list(self, prefix: str) -> list[str]:
-        return []
 
 
 def opened(content: bytes) -> lakebed.Table:

@@ -292,19 +292,18 @@ def test_answers_are_bounded(tmp_path: Path) -> None:
     assert (len(long["text"]), len(long["list"]), long["is_cut"]) == (2001, 100, True)
 
 
-def test_errors_have_their_kind_and_place(tmp_path: Path) -> None:
-    folder = Path(shutil.copytree(SAMPLE_TABLE, tmp_path / "table"))
-    manifest = min((folder / "manifest").glob("manifest-[!l]*"))
+def test_errors_have_their_kind_and_place(tmp_path: Path, sample_table: Path) -> None:
+    manifest = min((sample_table / "manifest").glob("manifest-[!l]*"))
     manifest.write_bytes(manifest.read_bytes()[:100])
     calls = (
-        call("files", folder),
-        call("files", folder, columns=["nothing"]),
-        call("files", folder, where="region ="),
-        call("files", folder, at=99),
-        call("files", folder, at="yesterday"),
+        call("files", sample_table),
+        call("files", sample_table, columns=["nothing"]),
+        call("files", sample_table, where="region ="),
+        call("files", sample_table, at=99),
+        call("files", sample_table, at="yesterday"),
         call("files", tmp_path / "none"),
         call("files", "db.orders", catalog="lake"),
-        call("expire_plan", folder, older_than="long ago"),
+        call("expire_plan", sample_table, older_than="long ago"),
     )
     damaged, column, condition, snapshot, place, nowhere, catalog, age = errors([str(tmp_path)], *calls)
     assert (damaged["type"], damaged["kind"]) == ("TruncatedError", "truncated")
@@ -330,13 +329,12 @@ def test_arguments_that_no_tool_has_are_refused() -> None:
     assert "condition" in result.content[0].text
 
 
-def test_secrets_are_not_shown(tmp_path: Path) -> None:
-    folder = Path(shutil.copytree(SAMPLE_TABLE, tmp_path / "table"))
-    schema = folder / "schema" / "schema-0"
+def test_secrets_are_not_shown(tmp_path: Path, sample_table: Path) -> None:
+    schema = sample_table / "schema" / "schema-0"
     text = json.loads(schema.read_text("utf-8"))
     text["options"] |= {"fs.s3a.secret.key": "hunter22", "place": "https://me:hunter22@host/a"}
     schema.write_text(json.dumps(text), "utf-8")
-    (about,) = answers([str(tmp_path)], call("show", folder))
+    (about,) = answers([str(tmp_path)], call("show", sample_table))
     assert about["options"]["fs.s3a.secret.key"] == "(not shown)"
     assert "bucket" in about["options"]
     assert "hunter22" not in json.dumps(about)

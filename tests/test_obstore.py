@@ -14,6 +14,7 @@ import pyarrow.fs as pafs
 import pytest
 from counting_storage import CountingStorage
 from interpreters import printed
+from local_storage import put_files
 from raising import raises
 
 import lakebed
@@ -31,9 +32,7 @@ WRITTEN = "/tmp/lakebed/shop/orders"
 def in_memory(root: Path, below: str = "") -> Any:
     """A store with the files of a folder."""
     store = obstore.MemoryStore()
-    for file in root.rglob("*"):
-        if file.is_file():
-            store.put(f"{below}{file.relative_to(root)}", file.read_bytes())
+    put_files(store.put, root, below)
     return store
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 import pytest
+from file_rows import with_column
 from paimon_files import COLUMNAR, convert_table, raw_table
 from raising import raises
 
@@ -196,7 +197,7 @@ def _large(kind: pa.DataType, unit: str) -> pa.DataType:
 def test_wrong_values_are_errors(kind: str, column: str, value: pa.Scalar, error, what: str):
     table = raw_table(MANIFEST)
     wrong = pa.array([value.as_py()] * len(table), value.type)
-    content = COLUMNAR[kind](table.set_column(table.column_names.index(column), column, wrong))
+    content = COLUMNAR[kind](with_column(table, column, wrong))
     with raises(error, kind=what):
         paimon.read_manifest(content).to_arrow()
 
@@ -213,8 +214,7 @@ def test_counts_are_compared_with_the_list(converted: Path, kind: str):
         sizes = [(converted / "manifest" / name).stat().st_size for name in table["_FILE_NAME"].to_pylist()]
         counts = [count + 1 for count in table["_NUM_ADDED_FILES"].to_pylist()]
         for name, values in (("_FILE_SIZE", sizes), ("_NUM_ADDED_FILES", counts)):
-            column = pa.array(values, pa.int64())
-            table = table.set_column(table.column_names.index(name), name, column)
+            table = with_column(table, name, pa.array(values, pa.int64()))
         (converted / "manifest" / file.name).write_bytes(COLUMNAR[kind](table))
     for file in (converted / "snapshot").glob("snapshot-*"):
         file.write_text(re.sub(r'"\w+ManifestListSize" *: *\d+,', "", file.read_text("utf-8")), "utf-8")
@@ -279,6 +279,6 @@ def test_text_that_is_not_utf8_is_refused():
     names = pa.array([b"\xff\xfe"] * len(file)).view(pa.string())
     children = [names if field.name == "_FILE_NAME" else file.field(field.name) for field in file.type]
     wrong = pa.StructArray.from_arrays(children, fields=list(file.type))
-    content = COLUMNAR["Parquet"](table.set_column(table.column_names.index("_FILE"), "_FILE", wrong))
+    content = COLUMNAR["Parquet"](with_column(table, "_FILE", wrong))
     with raises(errors.CorruptError, kind="utf8"):
         paimon.read_manifest(content).to_arrow()

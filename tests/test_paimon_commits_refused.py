@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from file_rows import file_rows
+from file_rows import file_rows, with_column
 from local_storage import LocalStorage
 from paimon_commits import DAY, FIRST, SCHEMA, SECOND, files, folder, metadata
 from raising import raises
@@ -60,13 +60,7 @@ def test_options_that_make_no_table_are_refused(options: dict[str, str], words: 
 def change(
     name: str, values: Sequence[Any], kind: pa.DataType | None = None
 ) -> Callable[[pa.Table], pa.Table]:
-    def changed(table: pa.Table) -> pa.Table:
-        column = pa.array(values, kind)
-        if name not in table.schema.names:
-            return table.append_column(name, column)
-        return table.set_column(table.schema.names.index(name), name, column)
-
-    return changed
+    return lambda table: with_column(table, name, pa.array(values, kind))
 
 
 def stats(column: str, statistic: str, value: Any) -> Callable[[pa.Table], pa.Table]:
@@ -86,8 +80,7 @@ BAD_FILES = {
     "path in the table": (change("file_path", ["a", "b", "c"]), "file_path", 0),
     "partition's folder": (
         change("file_path", [f"{folder(day)}/x" for day in (FIRST, SECOND, FIRST)]),
-        "file_path",
-        1,
+        *("file_path", 1),
     ),
     "no name": (change("file_path", [f"{folder(FIRST)}/a", f"{folder(FIRST)}/", "c"]), "file_path", 1),
     "twice": (change("file_path", [f"{folder(FIRST)}/{name}" for name in "aba"]), "file_path", 2),

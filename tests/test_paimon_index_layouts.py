@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from json_files import changed
 from paimon_files import COLUMNAR, Record, Schema, avro_file, container, convert_table, records
 from raising import raises
 
@@ -183,8 +184,4 @@ def test_entries_that_cannot_be(change: Any, kind: str, tmp_path: Path):
 
 def _without_underscores(value: Any) -> Any:
     """A value of fastavro's under the columns' names."""
-    if isinstance(value, list):
-        return [_without_underscores(item) for item in value]
-    if isinstance(value, dict):
-        return {name.removeprefix("_").lower(): _without_underscores(item) for name, item in value.items()}
-    return value
+    return changed(value, lambda row: {name.removeprefix("_").lower(): item for name, item in row.items()})

@@ -115,6 +115,11 @@ def _stats(draw: st.DrawFn, rows: list[Row], names: list[str]) -> dict[str, Any]
     return {"_MIN_VALUES": row(types, **lower), "_MAX_VALUES": row(types, **upper), "_NULL_COUNTS": counts}
 
 
+def _between(low: bytes, high: bytes, *nulls: int) -> dict[str, Any]:
+    """Statistics of columns without nulls, or with so many."""
+    return {"_MIN_VALUES": low, "_MAX_VALUES": high, "_NULL_COUNTS": list(nulls)}
+
+
 def _partition(value: int) -> bytes:
     return row([("p", pa.int32())], p=value)
 
@@ -158,16 +163,10 @@ def test_merged_rows_are_the_same(
         table = MadeTable(Path(folder) / "t", *SCHEMA, primaryKeys=["k"], options={"bucket": "1"})
         entries = []
         for number, rows in enumerate(files):
-            keys = [("k", pa.int32())]
-            bounds = {"_MIN_VALUES": row(keys, k=min(row["k"] for row in rows)), "_NULL_COUNTS": [0]}
-            bounds["_MAX_VALUES"] = row(keys, k=max(row["k"] for row in rows))
-            stats = data.draw(_stats(rows, [name for name, _ in COLUMNS]))
-            file: dict[str, Any] = {
-                "key_stats": bounds,
-                "value_stats": stats,
-                "row_count": len(rows),
-                "level": level,
-            }
+            keys = [row["k"] for row in rows]
+            file: dict[str, Any] = {"row_count": len(rows), "level": level}
+            file["key_stats"] = _between(_ints(k=min(keys)), _ints(k=max(keys)), 0)
+            file["value_stats"] = data.draw(_stats(rows, [name for name, _ in COLUMNS]))
             entries.append(entry(ADD, f"f{number}", EMPTY_ROW, **file) | {"_TOTAL_BUCKETS": 1})
         table.commit(*entries)
         kept = _kept(table.root, where)
@@ -185,7 +184,7 @@ def test_merged_rows_are_the_same(
 def _one_file(root: Path, *later: tuple[str, str], **file: Any) -> MadeTable:
     """A table of a file whose columns have values from 1 to 9, and another schema later."""
     table = MadeTable(root / "t", ("a", "INT"), ("b", "INT"))
-    stats = {"_MIN_VALUES": _ints(a=1, b=1), "_MAX_VALUES": _ints(a=9, b=9), "_NULL_COUNTS": [0, 0]}
+    stats = _between(_ints(a=1, b=1), _ints(a=9, b=9), 0, 0)
     table.commit(entry(ADD, "f0", schema_id=0, row_count=10, **{"value_stats": stats, **file}))
     if later:
         table.write_schema(1, *later)
@@ -206,7 +205,7 @@ def test_48_columns_that_files_lack_are_null(tmp_path: Path, where: str, kept: b
 
 
 def test_49_what_is_not_collected_prunes_nothing(tmp_path: Path) -> None:
-    stats = {"_MIN_VALUES": _ints(a=1), "_MAX_VALUES": _ints(a=9), "_NULL_COUNTS": [0]}
+    stats = _between(_ints(a=1), _ints(a=9), 0)
     table = _one_file(tmp_path, value_stats=stats, value_stats_cols=["a"])
     assert _kept(table.root, "b = 100") == _kept(table.root, "b IS NULL") == {"f0"}
     assert _kept(table.root, "a = 100") == set()
@@ -228,8 +227,8 @@ def test_51_numbers_that_became_texts(tmp_path: Path) -> None:
 def test_65_nan_and_zeros(tmp_path: Path) -> None:
     table = MadeTable(tmp_path / "t", ("d", "DOUBLE"))
     for number, (low, high) in enumerate([(1.0, float("nan")), (0.0, 3.0), (-2.0, -0.0)]):
-        bounds = [row([("d", pa.float64())], d=bound) for bound in (low, high)]
-        stats = {"_MIN_VALUES": bounds[0], "_MAX_VALUES": bounds[1], "_NULL_COUNTS": [0]}
+        kinds = [("d", pa.float64())]
+        stats = _between(row(kinds, d=low), row(kinds, d=high), 0)
         table.commit(entry(ADD, f"f{number}", value_stats=stats, row_count=9))
     assert _kept(table.root, "d < 0.5") == {"f1", "f2"}
     assert _kept(table.root, "d = 'NaN'") == {"f0", "f1", "f2"}
@@ -248,8 +247,7 @@ def test_partitions_of_floats_hold_nan_only_where_that_is_their_value(tmp_path: 
     table = MadeTable(tmp_path / "t", ("p", "DOUBLE"), ("k", "INT"), partitionKeys=["p"])
     kinds = [("p", pa.float64()), ("k", pa.int32())]
     for name, value in [("nan", float("nan")), ("three", 3.0)]:
-        bounds = [row(kinds, p=value, k=end) for end in (0, 9)]
-        stats = {"_MIN_VALUES": bounds[0], "_MAX_VALUES": bounds[1], "_NULL_COUNTS": [0, 0]}
+        stats = _between(row(kinds, p=value, k=0), row(kinds, p=value, k=9), 0, 0)
         partition = row([("p", pa.float64())], p=value)
         table.commit(entry(ADD, name, partition, value_stats=stats, row_count=9))
     # The term of the key makes that both columns are held against what statistics say.
@@ -287,12 +285,11 @@ BEYOND = [
 def test_literals_beyond_a_column_are_compared(tmp_path: Path, where: str, kept: set[str]) -> None:
     """`none` was written of integers, which hold no NaN; `open` of floats."""
     table = MadeTable(tmp_path / "t", ("d", "INT"), ("m", "INT"))
-    ends = [_ints(d=end, m=end) for end in (1, 3)]
-    stats = {"_MIN_VALUES": ends[0], "_MAX_VALUES": ends[1], "_NULL_COUNTS": [0, 0]}
+    stats = _between(_ints(d=1, m=1), _ints(d=3, m=3), 0, 0)
     table.commit(entry(ADD, "none", value_stats=stats, row_count=9))
     table.write_schema(1, ("d", "FLOAT"), ("m", "INT"))
-    ends = [row([("d", pa.float32()), ("m", pa.int32())], d=end, m=end) for end in (1, 3)]
-    stats = {"_MIN_VALUES": ends[0], "_MAX_VALUES": ends[1], "_NULL_COUNTS": [0, 0]}
+    kinds = [("d", pa.float32()), ("m", pa.int32())]
+    stats = _between(row(kinds, d=1, m=1), row(kinds, d=3, m=3), 0, 0)
     table.commit(entry(ADD, "open", value_stats=stats, row_count=9, schema_id=1))
     assert _kept(table.root, where) == kept
 
@@ -300,8 +297,8 @@ def test_literals_beyond_a_column_are_compared(tmp_path: Path, where: str, kept:
 def test_texts_that_were_cut_behind_a_surrogate(tmp_path: Path) -> None:
     """Paimon's writer makes a question mark of U+D800, which is less than what it stands for."""
     table = MadeTable(tmp_path / "t", ("s", "STRING"))
-    bounds = [row([("s", pa.string())], s=text) for text in ("\ud7ff" * 16, "\ud7ff" * 15 + "?")]
-    stats = {"_MIN_VALUES": bounds[0], "_MAX_VALUES": bounds[1], "_NULL_COUNTS": [0]}
+    low, high = (row([("s", pa.string())], s=text) for text in ("\ud7ff" * 16, "\ud7ff" * 15 + "?"))
+    stats = _between(low, high, 0)
     table.commit(entry(ADD, "f0", value_stats=stats, row_count=9))
     text = "\ud7ff" * 20
     assert _kept(table.root, f"s = '{text}'") == {"f0"}
@@ -311,8 +308,8 @@ def test_deletions_are_not_left_out(tmp_path: Path) -> None:
     """Their statistics may be anything, and the bucket of a filter's keys is none of their business."""
     options = {"bucket": "4", "bucket-key": "k"}
     table = MadeTable(tmp_path / "t", ("k", "INT"), ("v", "INT"), options=options)
-    added = {"_MIN_VALUES": _ints(k=1, v=1), "_MAX_VALUES": _ints(k=9, v=9), "_NULL_COUNTS": [0, 0]}
-    dropped = {"_MIN_VALUES": _ints(k=7, v=7), "_MAX_VALUES": _ints(k=7, v=7), "_NULL_COUNTS": [0, 0]}
+    added = _between(_ints(k=1, v=1), _ints(k=9, v=9), 0, 0)
+    dropped = _between(_ints(k=7, v=7), _ints(k=7, v=7), 0, 0)
     names = [f"f{bucket}" for bucket in range(4)]
     for number, (kind, stats) in enumerate([(ADD, added), (DELETE, dropped)]):
         files = [
@@ -346,10 +343,8 @@ def test_nested_fields_bind_and_keep(tmp_path: Path) -> None:
 def test_explain_counts_rows_and_bytes_of_every_step(tmp_path: Path) -> None:
     table = MadeTable(tmp_path / "t", ("p", "INT"), ("k", "INT"), partitionKeys=["p"])
     for number in range(4):
-        bounds = [
-            row([("p", pa.int32()), ("k", pa.int32())], p=number % 2, k=10 * number + end) for end in (0, 9)
-        ]
-        stats = {"_MIN_VALUES": bounds[0], "_MAX_VALUES": bounds[1], "_NULL_COUNTS": [0, 0]}
+        low, high = (_ints(p=number % 2, k=10 * number + end) for end in (0, 9))
+        stats = _between(low, high, 0, 0)
         file: dict[str, Any] = {"value_stats": stats, "row_count": 100, "file_size": 1000}
         table.commit(entry(ADD, f"f{number}", _partition(number % 2), **file))
     table.commit(entry(DELETE, "f0", _partition(0), value_stats=stats, row_count=100, file_size=1000))
@@ -374,13 +369,8 @@ def test_elsewhere_each_file_is_decided_on_alone(tmp_path: Path) -> None:
     """An executor that has one manifest cannot tell what other files of a bucket hide: it keeps them."""
     table = MadeTable(tmp_path / "t", ("k", "INT NOT NULL"), ("v", "INT"), primaryKeys=["k"])
     for number in range(2):
-        keys = {
-            "_MIN_VALUES": _ints(k=10 * number),
-            "_MAX_VALUES": _ints(k=10 * number + 9),
-            "_NULL_COUNTS": [0],
-        }
-        bounds = [_ints(k=10 * number + end, v=end) for end in (0, 9)]
-        values = {"_MIN_VALUES": bounds[0], "_MAX_VALUES": bounds[1], "_NULL_COUNTS": [0, 0]}
+        keys = _between(_ints(k=10 * number), _ints(k=10 * number + 9), 0)
+        values = _between(_ints(k=10 * number, v=0), _ints(k=10 * number + 9, v=9), 0, 0)
         table.commit(entry(ADD, f"f{number}", key_stats=keys, value_stats=values, row_count=10))
     for where, here, elsewhere in [
         ("v = 100", set(), {"f0", "f1"}),

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from file_rows import file_rows, index_row
+from file_rows import file_rows, index_row, with_column
 from paimon_commits import metadata
 
 import lakebed
@@ -53,7 +53,7 @@ def again(table: Table, rows: list[dict[str, Any]]) -> pa.Table:
     table_of = pa.Table.from_pylist(new)
     kind = pa.struct(list(types.items()))
     partition = pa.array([row["partition"] for row in new], kind)
-    return table_of.set_column(table_of.schema.names.index("partition"), "partition", partition)
+    return with_column(table_of, "partition", partition)
 
 
 @each_golden_paimon_table(*TABLES)
@@ -64,7 +64,7 @@ def test_index_files_replace_each_other(table: GoldenTable, tmp_path: Path) -> N
         pytest.skip("no row of its latest snapshot is deleted")
     new, old = again(copy, rows), [row["file_name"] for row in rows]
     there = metadata(copy)
-    gone = new.set_column(new.schema.names.index("file_name"), "file_name", pa.array(["other"] * len(new)))
+    gone = with_column(new, "file_name", pa.array(["other"] * len(new)))
     for refused, error, words in [
         (lambda: copy.add_deletes(new), CommitConflictError, "not replaced"),
         (lambda: copy.add_deletes(new.slice(0, 0), removed_deletes=old), SchemaError, "come back"),
@@ -79,7 +79,7 @@ def test_index_files_replace_each_other(table: GoldenTable, tmp_path: Path) -> N
         with pytest.raises(error, match=words):
             refused()
     unknown = pa.array(["HASH"] * len(new))
-    hashes = new.set_column(new.schema.names.index("index_type"), "index_type", unknown)
+    hashes = with_column(new, "index_type", unknown)
     with pytest.raises(UnsupportedError, match="deletion vectors"):
         copy.add_deletes(hashes, removed_deletes=old)
     assert metadata(copy) == there

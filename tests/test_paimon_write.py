@@ -11,6 +11,7 @@ from typing import Any
 import fastavro
 import pyarrow as pa
 import pytest
+from file_rows import with_column
 
 from lakebed import avro, paimon
 from lakebed.errors import LakebedError, SchemaError, UnsupportedError
@@ -164,9 +165,7 @@ def test_blocks_end_where_java_ends_them(entries: pa.Table) -> None:
     assert all(size >= 64_000 for size in sizes[:-1])
 
 
-def replaced(table: pa.Table, name: str, values: Any) -> pa.Table:
-    position = table.schema.names.index(name)
-    return table.set_column(position, name, values)
+SEQUENCES = pa.array([None, None, [1]], pa.list_(pa.int64()))
 
 
 @pytest.mark.parametrize(
@@ -174,15 +173,11 @@ def replaced(table: pa.Table, name: str, values: Any) -> pa.Table:
     [
         (lambda t: t.drop_columns(["file_name"]), "file_name", None),
         (lambda t: t.append_column("nothing", t["bucket"]), "nothing", None),
-        (lambda t: replaced(t, "file_size", t["file_name"]), "file_size", None),
-        (lambda t: replaced(t, "file_name", pa.array(["a", None, "c"])), "file_name", 1),
-        (lambda t: replaced(t, "kind", pa.array([0, 1, 2], pa.int8())), "kind", 2),
-        (lambda t: replaced(t, "bucket", pa.array([0, 1 << 40, 0])), "bucket", 1),
-        (
-            lambda t: replaced(t, "write_cols_sequences", pa.array([None, None, [1]], pa.list_(pa.int64()))),
-            "write_cols_sequences",
-            2,
-        ),
+        (lambda t: with_column(t, "file_size", t["file_name"]), "file_size", None),
+        (lambda t: with_column(t, "file_name", pa.array(["a", None, "c"])), "file_name", 1),
+        (lambda t: with_column(t, "kind", pa.array([0, 1, 2], pa.int8())), "kind", 2),
+        (lambda t: with_column(t, "bucket", pa.array([0, 1 << 40, 0])), "bucket", 1),
+        (lambda t: with_column(t, "write_cols_sequences", SEQUENCES), "write_cols_sequences", 2),
     ],
 )
 def test_what_does_not_fit_is_refused(

@@ -6,6 +6,7 @@ import contextlib
 from pathlib import Path
 
 import pytest
+from local_storage import LocalStorage
 from raising import raises
 
 import lakebed
@@ -199,7 +200,7 @@ def test_fsspec_takes_the_other_schemes_of_its_family():
     assert storage.read("memory://elsewhere/x") == b"1"
 
 
-class Failing:
+class Failing(LocalStorage):
     """A storage of the caller's own that raises on reading."""
 
     def __init__(self, raised: Exception) -> None:
@@ -207,9 +208,6 @@ class Failing:
 
     def read(self, path: str, start: int | None = None, end: int | None = None) -> bytes:
         raise self.raised
-
-    def list(self, prefix: str) -> list[str]:
-        return []
 
 
 def test_no_memory_for_what_a_storage_reads_is_a_limit_with_its_path():

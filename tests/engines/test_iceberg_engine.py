@@ -11,6 +11,7 @@ from covering import each_covering_iceberg_table
 from iceberg_peers import by_fastavro, is_map
 from iceberg_rewrite import rewritten
 from java_engine import EngineError, JavaEngine, each_iceberg_release
+from json_files import changed, without
 
 from iceberg_answers import Row, assert_same_multiset, difference
 from iceberg_golden import GoldenTable
@@ -166,10 +167,8 @@ def _has_fixed_partitions(table: GoldenTable) -> bool:
 
 def _known(value: Any) -> Any:
     """A record without the length of a manifest, and without what is null: older writers lack some fields."""
-    if isinstance(value, dict):
-        kept = {name: _known(part) for name, part in value.items() if name != "manifest_length"}
-        return {name: part for name, part in kept.items() if part is not None}
-    return [_known(part) for part in value] if isinstance(value, list) else value
+    kept = without(value, "manifest_length")
+    return changed(kept, lambda parts: {name: part for name, part in parts.items() if part is not None})
 
 
 def _comparable(name: str, rows: list[Row]) -> list[Row]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from covering import each_covering_iceberg_table
-from iceberg_table_pairs import SCHEMA, Deletes, File, PairedTable, lakebeds
+from iceberg_table_pairs import Deletes, File, PairedTable, lakebeds
 from java_engine import EngineError, JavaEngine
 
 import lakebed
@@ -37,15 +37,7 @@ class Judged:
     """A table whose statistics Java computes after each commit, and lakebed before it does."""
 
     def __init__(self, folder: Path, java: JavaEngine, version: int, **properties: str) -> None:
-        lakebed.create_table(
-            folder,
-            SCHEMA,
-            "iceberg",
-            partition_by=["region"],
-            format_version=version,
-            properties=properties,
-        )
-        self.paired, self.java = PairedTable(folder, java), java
+        self.paired, self.java = PairedTable.made(folder, java, version, **properties), java
 
     def manage(self, *step: Any) -> None:
         self.java.ask("manage", table=self.paired.root, steps=[list(step)])
@@ -85,15 +77,11 @@ class Judged:
 SUMS = {
     "data_record_count": "record_count",
     "data_file_count": "file_count",
+    "total_data_file_size_in_bytes": "total_data_file_size_in_bytes",
     **{
         name: name
-        for name in (
-            "total_data_file_size_in_bytes",
-            "position_delete_record_count",
-            "position_delete_file_count",
-            "equality_delete_record_count",
-            "equality_delete_file_count",
-        )
+        for kind in ("position", "equality")
+        for name in (f"{kind}_delete_record_count", f"{kind}_delete_file_count")
     },
 }
 A, B, C = File("a", low=0, high=4), File("b", low=5, high=9), File("c", "us", 5, 20)

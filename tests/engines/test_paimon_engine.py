@@ -9,6 +9,7 @@ import fastavro
 import pytest
 from covering import each_covering_paimon_table
 from java_engine import JavaEngine
+from json_files import changed
 from paimon_peers import peer_row, why_pypaimon_cannot
 from paimon_rewrite import LIST_SIZES, rewritten
 
@@ -114,12 +115,12 @@ def _records(file: Path) -> list[dict[str, Any]]:
 
 def _known(value: Any) -> Any:
     """A record without what is null, since older writers lack some fields, and without a manifest's size."""
-    if isinstance(value, list):
-        return [_known(item) for item in value]
-    if not isinstance(value, dict):
-        return value
-    sizes = {"_FILE_SIZE"} if "_NUM_ADDED_FILES" in value else set()
-    return {name: _known(part) for name, part in value.items() if part is not None and name not in sizes}
+
+    def known(parts: dict[str, Any]) -> dict[str, Any]:
+        sizes = {"_FILE_SIZE"} if "_NUM_ADDED_FILES" in parts else set()
+        return {name: part for name, part in parts.items() if part is not None and name not in sizes}
+
+    return changed(value, known)
 
 
 def _rewritten(table: GoldenTable, folder: Path) -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from java_engine import EngineError, JavaEngine
@@ -41,6 +42,12 @@ def rows(java: JavaEngine, made: MadeTable) -> list[int]:
     return sorted(int(row["id"]) for row in java.ask("rows", table=made.root))
 
 
+def compacted_by(java: JavaEngine, root: Path) -> Any:
+    """The snapshot of Java's own compaction."""
+    java.ask("prepare_compact", table=root)
+    return java.ask("commit_prepared", table=root)
+
+
 def compacted(made: MadeTable, name: str = "c") -> lakebed.Table:
     paths = [f"region=emea/bucket-0/data-{one}-0.parquet" for one in "ab"]
     return made.now().replace_files(paths, made.written("emea", name, 1, 2, 3, level=TOP))
@@ -49,8 +56,7 @@ def compacted(made: MadeTable, name: str = "c") -> lakebed.Table:
 def test_java_reads_and_compacts_behind_a_compaction(keyed: MadeTable, paimon_java: JavaEngine):
     assert rows(paimon_java, keyed) == [1, 2, 3]
     java_table = shutil.copytree(keyed.root, keyed.root.with_name("java"))
-    paimon_java.ask("prepare_compact", table=java_table)
-    theirs = paimon_java.ask("commit_prepared", table=java_table)
+    theirs = compacted_by(paimon_java, java_table)
     table = compacted(keyed)
     ours = paimon.read_snapshot(keyed.root / "snapshot" / f"snapshot-{table.snapshot_id}")
     same = ["id", "commitKind", "totalRecordCount", "deltaRecordCount"]
@@ -61,16 +67,14 @@ def test_java_reads_and_compacts_behind_a_compaction(keyed: MadeTable, paimon_ja
     assert paimon_java.ask("plan", table=keyed.root)["files"] == ["data-c-0.parquet"]
     assert rows(paimon_java, keyed) == [1, 2, 3]
     keyed.now().append_files(keyed.written("emea", "d", 3, 4))
-    paimon_java.ask("prepare_compact", table=keyed.root)
-    paimon_java.ask("commit_prepared", table=keyed.root)
+    compacted_by(paimon_java, keyed.root)
     assert rows(paimon_java, keyed) == [1, 2, 3, 4]
     assert len(keyed.live()) == 1
 
 
 def test_of_two_compactions_the_second_is_a_conflict(keyed: MadeTable, paimon_java: JavaEngine):
     java_table = MadeTable(shutil.copytree(keyed.root, keyed.root.with_name("java")), keyed.primary_keys)
-    paimon_java.ask("prepare_compact", table=java_table.root)
-    paimon_java.ask("commit_prepared", table=java_table.root)
+    compacted_by(paimon_java, java_table.root)
     with pytest.raises(CommitConflictError, match="another commit has removed it"):
         compacted(java_table)
     paimon_java.ask("prepare_compact", table=keyed.root)
@@ -82,8 +86,7 @@ def test_of_two_compactions_the_second_is_a_conflict(keyed: MadeTable, paimon_ja
 
 def test_keys_that_java_put_into_a_level_are_a_conflict(keyed: MadeTable, paimon_java: JavaEngine):
     late = keyed.written("emea", "late", 2, 9, level=TOP)
-    paimon_java.ask("prepare_compact", table=keyed.root)
-    paimon_java.ask("commit_prepared", table=keyed.root)
+    compacted_by(paimon_java, keyed.root)
     with pytest.raises(CommitConflictError, match="same bucket and level"):
         keyed.now().append_files(late)
     keyed.now().append_files(keyed.written("emea", "fits", 8, 9, level=TOP))
@@ -129,10 +132,7 @@ def test_java_applies_the_vectors_that_are_committed(plain: MadeTable, paimon_ja
         plain.now().add_deletes(files)
     plain.now().add_deletes(files, removed_deletes=removed)
     assert rows(paimon_java, plain) == [4, 5, 6, 7]
-    assert set(paimon_java.ask("plan", table=plain.root)["deletion_files"]) == {
-        "data-a-0.parquet",
-        "data-b-0.parquet",
-    }
+    assert set(paimon_java.ask("plan", table=plain.root)["deletion_files"]) == {A, B}
     # What becomes of them: a compaction without the rows that are gone, and a file that goes.
     joined = plain.written("emea", "c", 4)
     plain.now().replace_files(["region=emea/bucket-0/data-a-0.parquet"], joined)

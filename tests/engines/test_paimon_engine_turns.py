@@ -58,6 +58,13 @@ class Turns:
     def ask(self, operation: str, **request: Any) -> Any:
         return self.java.ask(operation, table=self.made.root, **request)
 
+    def either(self, by_java: bool, operation: str, name: str) -> None:
+        """What both call by the same word."""
+        if by_java:
+            self.ask(operation, name=name)
+        else:
+            getattr(self.made.now(), operation)(name)
+
     def turn(self) -> str:
         """One operation; gives what it was."""
         self.number += 1
@@ -205,10 +212,7 @@ class Turns:
 
     def do_tag(self, by_java: bool) -> bool:
         name = f"t{self.number}"
-        if by_java:
-            self.ask("create_tag", name=name)
-        else:
-            self.made.now().create_tag(name)
+        self.either(by_java, "create_tag", name)
         self.main.tags[name] = self.main.latest
         return True
 
@@ -219,10 +223,7 @@ class Turns:
         if not free:
             return False
         name = self.chance.choice(free)
-        if by_java:
-            self.ask("delete_tag", name=name)
-        else:
-            self.made.now().delete_tag(name)
+        self.either(by_java, "delete_tag", name)
         del self.main.tags[name]
         return True
 
@@ -245,10 +246,7 @@ class Turns:
         if not self.branches:
             return False
         name = self.chance.choice(sorted(self.branches))
-        if by_java:
-            self.ask("delete_branch", name=name)
-        else:
-            self.made.now().delete_branch(name)
+        self.either(by_java, "delete_branch", name)
         del self.branches[name]
         return True
 
@@ -275,10 +273,7 @@ class Turns:
         if not later:
             return False
         tag = self.chance.choice(later)
-        if by_java:
-            self.ask("rollback_to", name=tag)
-        else:
-            self.made.now().rollback_to(tag)
+        self.either(by_java, "rollback_to", tag)
         to = self.main.tags[tag]
         files = {number: files for number, files in self.main.files.items() if number <= to}
         tags = {name: number for name, number in self.main.tags.items() if number <= to}

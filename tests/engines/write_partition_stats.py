@@ -12,24 +12,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from iceberg_table_pairs import SCHEMA, Deletes, File, PairedTable, lakebeds
+from iceberg_table_pairs import Deletes, File, PairedTable, lakebeds
 from java_engine import JavaEngine
-
-import lakebed
 
 
 def write(folder: Path, java: JavaEngine, version: int, container: str) -> None:
     """A table with the statistics of two snapshots, and a third for which the engine computed them."""
     root = folder / f"stats_{container}_v{version}"
-    lakebed.create_table(
-        root,
-        SCHEMA,
-        "iceberg",
-        partition_by=["region"],
-        format_version=version,
-        properties={"write.format.default": container},
-    )
-    table = PairedTable(root, java)
+    table = PairedTable.made(root, java, version, **{"write.format.default": container})
 
     def stats(*steps: str) -> Any:
         java.ask("manage", table=root, steps=[[step] for step in steps])

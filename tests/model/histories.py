@@ -339,10 +339,7 @@ class _Run:
         if self.world.main.is_over or self.world.copies:
             return frozenset()
         try:
-            if self.history.format == "iceberg":
-                self.world.main.now().expire_snapshots(timedelta(0), self.history.retain)
-            else:
-                self.world.main.now().expire_snapshots(timedelta(0), self.history.retain)
+            self.world.main.now().expire_snapshots(timedelta(0), self.history.retain)
         except LakebedError as error:
             self.world.say(f"the expiry is refused: {error}")
             return frozenset()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import threading
 from dataclasses import replace
 from datetime import datetime, timezone
@@ -54,13 +53,12 @@ def test_orphans_of_a_listing_that_spark_has(spark):
     assert orphans_of_a_listing(spark, lakebed.open_table(SAMPLE_TABLE))
 
 
-def test_what_is_wrong_with_a_table_and_files_that_are_gone(spark, tmp_path: Path):
+def test_what_is_wrong_with_a_table_and_files_that_are_gone(spark, sample_table: Path):
     """The data files of the sample are nowhere; of the copy a manifest is gone and another is cut."""
-    root = Path(shutil.copytree(SAMPLE_TABLE, tmp_path / "orders"))
-    gone, cut, *_ = (root / "manifest" / name for name in manifests(root))
+    gone, cut, *_ = (sample_table / "manifest" / name for name in manifests(sample_table))
     gone.unlink()
     cut.write_bytes(cut.read_bytes()[:-1])
-    table = lakebed.open_table(root)
+    table = lakebed.open_table(sample_table)
     frame = ls.verify(spark, table, data_files=True)
     rows = actual(frame)
     assert rows == expected(table.verify(data_files=True))
@@ -90,9 +88,8 @@ def test_the_error_says_that_it_is_the_catalog_which_cannot_be_pickled(monkeypat
 NOW = datetime(2026, 11, 27, tzinfo=timezone.utc)
 
 
-def test_a_report_of_many_tables(spark, tmp_path: Path):
-    copy = Path(shutil.copytree(SAMPLE_TABLE, tmp_path / "copy"))
-    paths = [str(SAMPLE_TABLE), str(copy)]
+def test_a_report_of_many_tables(spark, tmp_path: Path, sample_table: Path):
+    paths = [str(SAMPLE_TABLE), str(sample_table)]
     paths.append(str(tmp_path / "none"))
     page = ls.report(spark, paths, tmp_path / "report.html", now=NOW)
     assert page == lakebed.report([str(Path(path).absolute()) for path in paths], now=NOW)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import threading
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ import pytest
 from counting_storage import CountingStorage
 from covering import each_layout_of_golden_paimon_tables
 from fsspec.implementations.local import LocalFileSystem as LocalFiles
+from local_storage import put_files
 from pyarrow.fs import LocalFileSystem
 from row_groups import golden, regrouped
 from spark_sessions import sent_by_value
@@ -242,14 +242,13 @@ def test_a_filesystem_of_arrow_goes_along(spark):
     assert actual(ls.entries(spark, table, range_bytes=500)) == expected(table.entries())
 
 
-def test_a_manifest_cut_between_blocks_is_an_error(spark, tmp_path: Path):
-    copy = Path(shutil.copytree(SAMPLE_TABLE, tmp_path / "t"))
-    planned = lakebed.open_table(copy).entries().planned_manifests()
+def test_a_manifest_cut_between_blocks_is_an_error(spark, sample_table: Path):
+    planned = lakebed.open_table(sample_table).entries().planned_manifests()
     path = Path(planned[0]["path"])
     blocks = lakebed.avro.read_blocks(path).to_pylist()
     path.write_bytes(path.read_bytes()[: blocks[-1]["offset"] - 2])
     with pytest.raises(PythonException, match="truncated.*" + path.name):
-        ls.entries(spark, copy, range_bytes=300).collect()
+        ls.entries(spark, sample_table, range_bytes=300).collect()
 
 
 def test_wrong_readers_are_refused(spark):
@@ -264,9 +263,7 @@ def test_wrong_readers_are_refused(spark):
 def test_a_storage_that_cannot_be_pickled_is_refused_at_once(spark):
     obstore = pytest.importorskip("obstore.store")
     store = obstore.MemoryStore()
-    for file in SAMPLE_TABLE.rglob("*"):
-        if file.is_file():
-            store.put(f"t/{file.relative_to(SAMPLE_TABLE)}", file.read_bytes())
+    put_files(store.put, SAMPLE_TABLE, "t/")
     table = lakebed.open_table("t", storage=store)
     said = "storage= is pickled for Spark's executors, which this one cannot be: .*MemoryStore"
     for view in (ls.files, ls.partitions, ls.plan):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -106,9 +105,8 @@ def test_many_rows_of_the_driver_come_with_a_function(spark, monkeypatch):
     assert actual(frame) == expected(scan)
 
 
-def test_a_damaged_manifest_is_an_error_of_the_call(spark, tmp_path):
-    copy = Path(shutil.copytree(SAMPLE_TABLE, tmp_path / "t"))
-    manifest = Path(lakebed.open_table(copy).manifests().to_arrow()["path"][0].as_py())
+def test_a_damaged_manifest_is_an_error_of_the_call(spark, sample_table):
+    manifest = Path(lakebed.open_table(sample_table).manifests().to_arrow()["path"][0].as_py())
     manifest.write_bytes(manifest.read_bytes()[:-1])
     with pytest.raises(TruncatedError, match=manifest.name):
-        ls.files(spark, copy)
+        ls.files(spark, sample_table)
