@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections import defaultdict
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,13 +20,6 @@ from lakebed import Table
 from lakebed.errors import PredicateError, SchemaError
 from shared_data import SAMPLE_TABLE, GoldenTable
 from spark_rows import expected
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from iceberg_golden import GoldenTable as GoldenIcebergTable
-    from lakebed import Table
-    from shared_data import GoldenTable
 
 pytestmark = pytest.mark.filterwarnings("ignore::lakebed.errors.LakebedWarning")
 

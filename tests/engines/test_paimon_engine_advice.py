@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from advised import advice
 from command_line import printed
+from java_engine import JavaEngine
 from paimon_real import MadeTable
 
 pytestmark = pytest.mark.jvm
