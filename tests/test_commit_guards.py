@@ -10,8 +10,10 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from file_rows import index_row
 from iceberg_commits import files, statistics
 from json_files import edited
+from test_commit_parity import ONLY_ICEBERG
 
 import lakebed
 from lakebed import Limits, Table, open_table
@@ -75,7 +77,7 @@ ICEBERG: dict[str, Commit] = {
     "upgrade": lambda t: t.upgrade(3),
 }
 PAIMON: dict[str, Commit] = {
-    "add_deletes": lambda t: t.add_deletes(vectors("a.orc"), removed_deletes=[]),
+    "add_deletes": lambda t: t.add_deletes(index_row("index-1", ("a.orc", 1, 22, 1)), removed_deletes=[]),
     "append_files": lambda t: t.append_files(of_paimon("c")),
     "create_branch": lambda t: t.create_branch("new"),
     "create_tag": lambda t: t.create_tag("new"),
@@ -114,31 +116,7 @@ WITHOUT_LISTS = [
 ]
 WITH_LISTS = sorted(set(ICEBERG) - set(WITHOUT_LISTS))
 PAIMON_WITHOUT_LISTS = {"update_properties", "update_schema", "create_branch", "create_tag"}
-# Paimon has none of these.
-OF_ICEBERG = {
-    "cherry_pick",
-    "remove_statistics",
-    "set_current_snapshot",
-    "set_retention",
-    "set_statistics",
-    "update_spec",
-    "upgrade",
-}
-
-
-def vectors(name: str) -> pa.Table:
-    ranges = pa.list_(
-        pa.struct([("f0", pa.string()), ("f1", pa.int32()), ("f2", pa.int32()), ("f3", pa.int64())])
-    )
-    return pa.table(
-        {
-            "file_name": ["index-1"],
-            "bucket": pa.array([0], pa.int32()),
-            "file_size": [30],
-            "row_count": [1],
-            "deletions_vectors_ranges": pa.array([[{"f0": name, "f1": 1, "f2": 22, "f3": 1}]], ranges),
-        }
-    )
+OF_ICEBERG = set(ONLY_ICEBERG)
 
 
 def test_no_commit_is_left_out():
@@ -216,24 +194,23 @@ def test_a_paimon_table_stays_opened_as_it_was(name: str, in_paimon: Path):
 
 
 def test_a_table_that_was_opened_at_a_metadata_file_is_returned_at_its_newest(in_iceberg: Path):
-    newest = max(
-        in_iceberg.glob("metadata/v*.metadata.json"), key=lambda path: int(path.name[1:].split(".")[0])
-    )
-    table = open_table(newest, allowed_prefixes=[])
+    table = open_table(newest(in_iceberg), allowed_prefixes=[])
     behind = table.append_files(files("c"))
     assert behind.snapshot_id != table.snapshot_id
     assert behind.refresh().snapshot_id == behind.snapshot_id
     assert behind.opening.allowed == ()
 
 
+def newest(location: Path) -> Path:
+    files = location.glob("metadata/v*.metadata.json")
+    return max(files, key=lambda path: int(path.name[1:].split(".")[0]))
+
+
 def list_elsewhere(location: Path, written: Callable[[Path], str]) -> None:
     """Puts the manifest list of the current snapshot outside of the table, and names it there."""
-    newest = max(
-        location.glob("metadata/v*.metadata.json"), key=lambda path: int(path.name[1:].split(".")[0])
-    )
     outside = location.parent / "outside" / "list.avro"
     outside.parent.mkdir()
-    with edited(newest) as metadata:
+    with edited(newest(location)) as metadata:
         current = metadata["current-snapshot-id"]
         (snapshot,) = (one for one in metadata["snapshots"] if one["snapshot-id"] == current)
         shutil.move(snapshot["manifest-list"], outside)

@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from counting_storage import WritableStorage
+from file_rows import index_row
 from iceberg_commits import statistics
 from raising import raises
 
@@ -125,14 +126,7 @@ def test_the_place_of_an_index_file_is_refused_likewise(tmp_path: Path):
     options = {"bucket": "-1", "deletion-vectors.enabled": "true"}
     table = lakebed.create_table(tmp_path / "t", SCHEMA, "paimon", properties=options)
     table = table.append_files(files("bucket-0/a.orc").drop(["file_format"]))
-    ranges = [[{"f0": "a.orc", "f1": 1, "f2": 22, "f3": 1}]]
-    kind = pa.list_(
-        pa.struct([("f0", pa.string()), ("f1", pa.int32()), ("f2", pa.int32()), ("f3", pa.int64())])
-    )
-    columns = {"file_name": ["i"], "bucket": pa.array([0], pa.int32()), "file_size": [30], "row_count": [1]}
-    index = pa.table(
-        columns | {"deletions_vectors_ranges": pa.array(ranges, kind), "external_path": ["/x\ny/i"]}
-    )
+    index = index_row("i", ("a.orc", 1, 22, 1), external_path="/x\ny/i")
     with raises(LocationError, field="external_path"):
         table.add_deletes(index, removed_deletes=[])
 

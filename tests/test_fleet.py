@@ -116,12 +116,8 @@ def test_the_command_line_takes_a_folder_of_tables(warehouse: Path) -> None:
     done = run("health", str(warehouse), "-o", "json")
     rows = rows_of(done.stdout)
     assert done.exit_code == 1
-    assert [(row["name"], row["file_count"]) for row in rows] == [
-        ("a.items", 34),
-        ("a.orders", 34),
-        ("b.orders", 34),
-        ("b.damaged", None),
-    ]
+    found = [(row["name"], row["file_count"]) for row in rows]
+    assert found == [("a.items", 34), ("a.orders", 34), ("b.orders", 34), ("b.damaged", None)]
     assert done.stderr.startswith("error: b.damaged: ")
     only = rows_of(
         run("health", str(warehouse / "a.db"), "--columns", "name,file_count", "-o", "json").stdout
@@ -184,11 +180,8 @@ def test_a_catalog_and_its_namespaces(tmp_path: Path) -> None:
     done = run_of_catalog(tmp_path, "health", "--catalog", "lake", "-o", "json")
     rows = rows_of(done.stdout)
     assert done.returncode == 1
-    assert [(row["name"], row["snapshot_count"]) for row in rows] == [
-        ("db.orders", 2),
-        ("db.inner.items", 0),
-        ("other.gone", None),
-    ]
+    found = [(row["name"], row["snapshot_count"]) for row in rows]
+    assert found == [("db.orders", 2), ("db.inner.items", 0), ("other.gone", None)]
     done = run_of_catalog(tmp_path, "health", "--catalog", "lake", "db", "--columns", "name", "-o", "json")
     assert (done.returncode, rows_of(done.stdout)) == (0, [{"name": "db.orders"}, {"name": "db.inner.items"}])
     done = run_of_catalog(tmp_path, "find", "--catalog", "lake", "-o", "json")

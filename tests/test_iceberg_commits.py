@@ -83,11 +83,8 @@ def test_a_new_table_has_columns_and_partitions_and_no_snapshot(version: int, tm
     assert schema["fields"][4]["type"]["element-id"] == 7
     assert [field["id"] for field in schema["fields"][5]["type"]["fields"]] == [8, 9]
     (spec,) = metadata(table)["partition-specs"]
-    assert [(f["name"], f["transform"], f["field-id"]) for f in spec["fields"]] == [
-        ("ts_day", "day", 1000),
-        ("id_bucket", "bucket[16]", 1001),
-        ("region", "identity", 1002),
-    ]
+    found = [(f["name"], f["transform"], f["field-id"]) for f in spec["fields"]]
+    assert found == [("ts_day", "day", 1000), ("id_bucket", "bucket[16]", 1001), ("region", "identity", 1002)]
     assert table.properties == {"write.parquet.compression-codec": "zstd", "owner": "me"}
     assert Path(table.location, "metadata", "version-hint.text").read_text() == "1"
     with pytest.raises(FileExistsError):

@@ -165,11 +165,8 @@ def test_bounds_have_the_type_that_the_column_has_now() -> None:
     kind = scan.schema.field("content_stats").type
     assert [field.name for field in kind] == ["wide", "place", "loose"]
     assert kind.field("wide").type.field("lower_bound").type == pa.int64()
-    assert [field.name for field in kind.field("loose").type] == [
-        "value_count",
-        "null_value_count",
-        "avg_value_size_in_bytes",
-    ]
+    found = [field.name for field in kind.field("loose").type]
+    assert found == ["value_count", "null_value_count", "avg_value_size_in_bytes"]
     first, second = scan.to_arrow()["content_stats"].to_pylist()
     assert (first["wide"]["lower_bound"], first["wide"]["value_count"], first["wide"]["tight_bounds"]) == (
         -1,
@@ -200,11 +197,8 @@ def test_partitions_of_all_specs_are_one_struct_of_the_tables_types() -> None:
     told = {"schemas": [{"type": "struct", "fields": columns}], "partition-specs": specs}
     scan = experimental.read_content_entries(made, metadata=told)
     assert scan.schema.field("partition").type == pa.struct([("city", pa.string()), ("n", pa.int64())])
-    assert [row["partition"] for row in rows(made, metadata=told)] == [
-        {"city": None, "n": 3},
-        {"city": "a", "n": None},
-        None,
-    ]
+    found = [row["partition"] for row in rows(made, metadata=told)]
+    assert found == [{"city": None, "n": 3}, {"city": "a", "n": None}, None]
 
 
 def test_fewer_entries_than_listed_are_an_error_and_more_a_warning() -> None:

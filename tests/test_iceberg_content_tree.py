@@ -135,11 +135,8 @@ def test_files_of_leaves_come_behind_those_of_the_root(tree: Tree) -> None:
     )
     rows = tree.files(root)
     assert names(rows) == ["direct", "a", "b", "c", "e"]
-    assert [Path(row["manifest"]).name for row in rows] == [
-        "root.parquet",
-        *["old.parquet"] * 2,
-        *["new.parquet"] * 2,
-    ]
+    found = [Path(row["manifest"]).name for row in rows]
+    assert found == ["root.parquet", *["old.parquet"] * 2, *["new.parquet"] * 2]
     assert [row["pos"] for row in rows] == [1, 0, 2, 0, 2]
     inherited = [(row["snapshot_id"], row["sequence_number"], row["first_row_id"]) for row in rows]
     # The root's own rows are counted in its order: the leaf between them has three.

@@ -244,10 +244,8 @@ def test_any_column_prunes(tmp_path: Path, where: str, expected: list[str]):
 def test_every_view_of_files_prunes(tmp_path: Path):
     table = made(tmp_path)
     where = lakebed.col("id") == 12
-    assert table.entries(columns=["file_path", "status"], where=where).to_arrow().to_pylist() == [
-        {"file_path": "a1", "status": 1},
-        {"file_path": "b1", "status": 2},
-    ]
+    found = table.entries(columns=["file_path", "status"], where=where).to_arrow().to_pylist()
+    assert found == [{"file_path": "a1", "status": 1}, {"file_path": "b1", "status": 2}]
     assert table.manifests(where="city = 'b'").to_arrow().num_rows == 1
     (partition,) = table.partitions(where=where).to_arrow().to_pylist()
     assert (partition["partition"], partition["file_count"]) == ({"city": "a"}, 1)

@@ -68,14 +68,8 @@ def test_columns_come_and_go_without_losing_ids(nested: Table) -> None:
         tx.update_properties({"snapshot.time-retained": "2 h"})
     changed = tx.table
     schema = stored(changed, "schema/schema-1")
-    assert [field["name"] for field in schema["fields"]] == [
-        "first",
-        "key",
-        "number",
-        "late",
-        "inner",
-        "ints",
-    ]
+    found = [field["name"] for field in schema["fields"]]
+    assert found == ["first", "key", "number", "late", "inner", "ints"]
     ids = {field["name"]: field["id"] for field in schema["fields"]}
     old = {field["name"]: field["id"] for field in before["fields"]}
     assert (ids["number"], ids["inner"], ids["ints"]) == (old["id"], old["inner"], old["ints"])
@@ -93,11 +87,8 @@ def test_columns_come_and_go_without_losing_ids(nested: Table) -> None:
     number = schema["fields"][2]
     assert (number["defaultValue"], schema["fields"][0]["description"]) == ("7", "noted")
     assert schema["fields"][5]["type"] == {"type": "ARRAY", "element": "BIGINT"}
-    assert schema["options"] == {
-        "bucket": "1",
-        "fields.number.ignore-retract": "true",
-        "snapshot.time-retained": "2 h",
-    }
+    got = schema["options"]
+    assert got == {"bucket": "1", "fields.number.ignore-retract": "true", "snapshot.time-retained": "2 h"}
     assert (schema["id"], schema["comment"], schema["highestFieldId"]) == (1, "of the table", highest + 4)
     assert (stored(changed, "schema/schema-0"), changed.properties["snapshot.time-retained"]) == (
         before,

@@ -340,10 +340,8 @@ def test_a_manifest_that_two_lists_record_differently(tmp_path: Path):
     made.commit(manifest)
     made.commit(manifest | {"deleted_files_count": 2}, parent_snapshot_id=1)
     rows = made.open().verify().to_arrow().to_pylist()
-    assert [(row["severity"], row["kind"]) for row in rows] == [
-        ("warning", "mismatch"),
-        ("error", "mismatch"),
-    ]
+    found = [(row["severity"], row["kind"]) for row in rows]
+    assert found == [("warning", "mismatch"), ("error", "mismatch")]
     assert held(made.open, "two records")["refused"] > 0
 
 

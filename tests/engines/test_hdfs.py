@@ -59,10 +59,8 @@ def test_a_uri_alone_is_enough(files: Any) -> None:
 
 def test_tables_are_found(files: Any) -> None:
     found = lakebed.find_tables(f"{address(files)}/wh", storage=files).to_arrow().to_pylist()
-    assert [(row["format"], row["name"]) for row in found] == [
-        ("iceberg", "ice.orders"),
-        ("paimon", "shop.orders"),
-    ]
+    got = [(row["format"], row["name"]) for row in found]
+    assert got == [("iceberg", "ice.orders"), ("paimon", "shop.orders")]
 
 
 def test_what_is_not_there_and_what_cannot_be_done(files: Any) -> None:

@@ -167,12 +167,6 @@ class IcebergTable(Written):
         table.create_tag(name, at=snapshot, replace=replace, max_age=age)
         return f"{name} of {self.said(snapshot)}" + (" for a millisecond" if age else "")
 
-    def drop_tag(self, a: int, b: int) -> str | None:
-        if not (tags := self.branches(table := self.now(), "tag")):
-            return None
-        table.delete_tag(picked(tags, a))
-        return picked(tags, a)
-
     def branch(self, a: int, b: int) -> str | None:
         if (snapshot := self.some(a)) is None:
             return None
@@ -191,18 +185,6 @@ class IcebergTable(Written):
         table.create_branch(f"b{b % 3}", at=snapshot, replace=replace)
         self.now().delete_tag(name)
         return f"{name} for branch b{b % 3}"
-
-    def drop_branch(self, a: int, b: int) -> str | None:
-        if not (branches := self.branches(table := self.now())):
-            return None
-        table.delete_branch(picked(branches, a))
-        return picked(branches, a)
-
-    def fast_forward(self, a: int, b: int) -> str | None:
-        if not (branches := self.branches(table := self.now())):
-            return None
-        table.fast_forward("main", picked(branches, a))
-        return f"to {picked(branches, a)}"
 
     def set_current(self, a: int, b: int) -> str | None:
         if (snapshot := self.some(a)) is None:

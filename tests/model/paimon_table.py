@@ -201,12 +201,6 @@ class PaimonTable(Written):
         self.now().create_tag(f"v{b % 3}", at=snapshot)
         return f"v{b % 3} of snapshot {snapshot}"
 
-    def drop_tag(self, a: int, b: int) -> str | None:
-        if not (tags := self.branches(table := self.now(), "tag")):
-            return None
-        name = picked(tags, a)
-        return f"{name}, {self.freed(table.delete_tag(name).files, b)}"
-
     def branch(self, a: int, b: int) -> str:
         tags = self.branches(table := self.now(), "tag")
         tag = picked([*tags, ""], a) or None
@@ -228,18 +222,6 @@ class PaimonTable(Written):
         name = picked(branches, a)
         table.at(branch=name).create_tag(f"v{b % 3}")
         return f"v{b % 3} on {name}"
-
-    def drop_branch(self, a: int, b: int) -> str | None:
-        if not (branches := self.branches(table := self.now())):
-            return None
-        name = picked(branches, a)
-        return f"{name}, {self.freed(table.delete_branch(name).files, b)}"
-
-    def fast_forward(self, a: int, b: int) -> str | None:
-        if not (branches := self.branches(table := self.now())):
-            return None
-        name = picked(branches, a)
-        return f"to {name}, {self.freed(table.fast_forward('main', to=name).files, b)}"
 
     def roll_back(self, a: int, b: int) -> str | None:
         table = self.now()

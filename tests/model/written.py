@@ -147,6 +147,24 @@ class Written(ABC):
         table = table.at(branch=name).append_files(self.rows(path))
         return f"{name} appends {path} as {self.said(table.snapshot_id)}"
 
+    def drop_tag(self, a: int, b: int) -> str | None:
+        if not (tags := self.branches(table := self.now(), "tag")):
+            return None
+        name = picked(tags, a)
+        return f"{name}, {self.freed(table.delete_tag(name).files, b)}"
+
+    def drop_branch(self, a: int, b: int) -> str | None:
+        if not (branches := self.branches(table := self.now())):
+            return None
+        name = picked(branches, a)
+        return f"{name}, {self.freed(table.delete_branch(name).files, b)}"
+
+    def fast_forward(self, a: int, b: int) -> str | None:
+        if not (branches := self.branches(table := self.now())):
+            return None
+        name = picked(branches, a)
+        return f"to {name}, {self.freed(table.fast_forward('main', to=name).files, b)}"
+
     def happen(self, operation: int, a: int, b: int, during: bool = False) -> str:
         """Does one of the operations, and says what it was."""
         known = self.racing() if during else self.operations()
