@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 OF_PAIMON = ("changelogs", "indexes")
-OF_ICEBERG = ("compaction_plan",)
 RANGE = 1 << 17
 # Those that executors read.
 IN_RANGES = ("files", "entries", "deletes", "partitions", "buckets", "health", "plan", "appends")
@@ -44,8 +43,7 @@ def views(spark: SparkSession, table: lakebed.Table) -> Answers:
     """Every view of a table, those that executors read in ranges too."""
     ids = table.snapshots().to_arrow()["snapshot_id"].to_pylist()
     for view in KEYWORDS:
-        absent = OF_ICEBERG if table.format == "paimon" else OF_PAIMON
-        if view == "metadata_table" or view in absent:
+        if view == "metadata_table" or (view in OF_PAIMON and table.format != "paimon"):
             continue
         places = (ids[0], ids[-1]) if view == "diff" else ()
         scan = getattr(table, view)(*places)

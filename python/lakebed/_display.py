@@ -60,7 +60,9 @@ FIRST = {
 }
 """The columns of each view that people look at first, where there is no room for all."""
 FIRST["overlap"] = ("column", "partition", "file_count", "average_depth", "max_depth", "sorted_depth")
-FIRST["compaction_plan"] = ("group", "partition", "record_count", "file_size_in_bytes", "reason", "file_path")
+FIRST["compaction_plan"] = (
+    *("group", "partition", "bucket", "level", "record_count", "file_size_in_bytes", "reason", "file_path"),
+)
 FIRST["reachable"] = FIRST["expire_plan"] = FIRST["freed"] = (
     *("kind", "file_size_in_bytes", "first_reached_by", "last_reached_by", "file_path"),
 )

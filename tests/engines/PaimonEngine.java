@@ -68,6 +68,7 @@ import org.apache.paimon.table.sink.CommitMessageImpl;
 import org.apache.paimon.table.sink.TableCommitImpl;
 import org.apache.paimon.table.source.DataSplit;
 import org.apache.paimon.table.source.DeletionFile;
+import org.apache.paimon.table.source.EndOfScanException;
 import org.apache.paimon.table.source.ReadBuilder;
 import org.apache.paimon.table.source.Split;
 import org.apache.paimon.table.system.SystemTableLoader;
@@ -547,6 +548,8 @@ public final class PaimonEngine {
                 for (AppendCompactTask task : new AppendCompactCoordinator(configured.table, false).run()) {
                     messages.add(task.doCompact(configured.table, write));
                 }
+            } catch (EndOfScanException e) {
+                // As the procedure: there is no candidate.
             } finally {
                 write.close();
             }

@@ -256,26 +256,36 @@ def compaction_plan(
     options: Mapping[str, str] | None = None,
     **given: Unpack[TableKeywords],
 ) -> ViewScan:
-    """(Iceberg) One row per data file that the engine's compaction would rewrite, in its groups.
+    """One row per data file that the engine's compaction would rewrite, in its groups.
 
     Args:
-        engine: whose compaction; "spark" is the procedure `rewrite_data_files` with the strategy `binpack`.
-        options: names and texts of the engine's own options, for example {"min-input-files": "2"}; what is
-            not named is as the table's properties and the engine have it.
-        where: a condition on the table's columns, SQL text or made with `lakebed.col`, for the engine's.
-    Returns: `group` int32 (from 1), `partition` struct of the partition's types, `spec_id` int32, `file_path`
-        utf8, `record_count`, `file_size_in_bytes` int64, `delete_file_count` int32 (deletes that apply to the
-        file), `deleted_record_count` int64 (rows that deletes of this file alone delete, which the engine's
-        ratio counts), `removed_delete_count` int32 (deletion vectors, which go with the file; other deletes
-        stay until nothing needs them), `reason` utf8: "small", "large", "delete files", "deleted rows" or,
-        where all are rewritten, "all". By groups.
-        Exact where the files of each partition fit one group, of 100 GiB by default. More groups the engine
-        fills in the order in which its threads read manifests: which file is in which, and which few are left
-        over, is chance.
-    Raises: at once SchemaError (a ValueError) for an option that the engine refuses, UnsupportedError for
-        `max-files-to-rewrite` and for a Paimon table, PredicateError; errors of the data when read.
-    Cost: that of `plan` and of `deletes`; memory is that of the plan.
-    Source: Iceberg's `BinPackRewriteFilePlanner.java`, `SizeBasedFileRewritePlanner.java`.
+        engine: whose compaction; "spark" is Iceberg's procedure `rewrite_data_files` with the strategy
+            `binpack`, and Paimon's `compact` with the strategy `full`, which Flink's is too.
+        options: names and texts of the engine's own options, for example {"min-input-files": "2"}, of Paimon
+            those that choose files; what is not named is as the table's properties and the engine have it.
+        where: a condition on the table's columns, of Paimon on its partitions, SQL text or made with
+            `lakebed.col`, for the engine's.
+    Returns: `group` int32 (from 1; a group is written in one), `partition` struct of the partition's types,
+        Iceberg's `spec_id`, Paimon's `bucket` and `level` int32, `file_path` utf8, `record_count`,
+        `file_size_in_bytes` int64, `delete_file_count` int32 (deletes that apply to the file),
+        `deleted_record_count` int64 (rows that deletes of this file alone delete, which the engine's ratio
+        counts), `removed_delete_count` int32 (deletion vectors, which are removed with the file; other
+        deletes stay until nothing needs them), `reason` utf8. By groups. Reasons of both formats are
+        "small", "deleted rows" and, where all are rewritten, "all"; of Iceberg "large" and "delete files";
+        of Paimon "overlap" (keys of other files are in the file's range), "delete rows" (rows that retract
+        others), "between others" (files of a bucket stay in their order) and "level": the file is kept, and
+        its level changes.
+        Exact of Iceberg where the files of each partition fit one group, of 100 GiB by default. More groups
+        the engine fills in the order in which its threads read manifests: which file is in which, and which
+        few are left over, is chance. Of a Paimon table without buckets likewise where files of one size are
+        at the end of a group.
+    Raises: at once SchemaError (a ValueError) for an option or a condition that the engine refuses,
+        UnsupportedError for Iceberg's `max-files-to-rewrite` and for Paimon tables with other compactions
+        (postponed buckets, data evolution, clustering, chain tables, keys across partitions, records that
+        expire, file formats by level), PredicateError; errors of the data when read.
+    Cost: that of `plan`, of Paimon `files`, and of `deletes`; memory is that of the former.
+    Source: Iceberg's `BinPackRewriteFilePlanner.java`, `SizeBasedFileRewritePlanner.java`; Paimon's
+        `AppendCompactCoordinator.java`, `BucketedAppendCompactManager.java`, `MergeTreeCompactTask.java`.
     """
     one_of("engine", engine, ("spark",))
     asked = [(str(name), str(text)) for name, text in (options or {}).items()]

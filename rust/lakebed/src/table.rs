@@ -15,7 +15,9 @@ use crate::notes::Notes;
 use crate::rewrite_paths::RewritePaths;
 use crate::scan::ScanOptions;
 use crate::storage::{Storage, read_recorded};
-use crate::view::{BinPack, TableColumn, View, column_metrics, compaction_plan, filtered, overlap, totals};
+use crate::view::{
+    Compaction, TableColumn, View, column_metrics, compaction_plan, filtered, overlap, totals,
+};
 
 /// The branch of a table that is on no other.
 pub const MAIN: &str = "main";
@@ -219,20 +221,25 @@ pub trait LakeTable: Any + Send + Sync {
                     overlap(names, options, |view, options| self.scan(view, options))
                 }
                 View::CompactionPlan { options: given } => {
-                    compaction_plan(self.compaction(&given)?, options, |view, options| {
-                        self.scan(view, options)
-                    })
+                    let rules = self.compaction(&given, options.table_filter.as_deref())?;
+                    compaction_plan(rules, options, |view, options| self.scan(view, options))
                 }
                 view => self.resolve(view, options),
             }),
         }
     }
 
-    /// By what the format's engine chooses the files that it compacts, with these options of it.
+    /// By what the format's engine chooses the files that it compacts, with these options of it and a condition on the
+    /// table's columns.
     ///
     /// # Errors
-    /// `Argument` for options that the engine does not take; `Unsupported` for a format of which that is not known.
-    fn compaction(&self, _options: &[(String, String)]) -> Result<BinPack> {
+    /// `Argument` for options and conditions that the engine does not take; `Unsupported` for a format or table of which
+    /// that is not known.
+    fn compaction(
+        &self,
+        _options: &[(String, String)],
+        _filter: Option<&str>,
+    ) -> Result<Box<dyn Compaction>> {
         Err(lacks(self.format(), "compaction_plan"))
     }
 

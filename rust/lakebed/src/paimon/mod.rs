@@ -2,6 +2,7 @@
 
 pub mod binary_row;
 mod cast;
+mod compaction;
 mod consumer;
 pub mod deletion_vector;
 pub mod fields;

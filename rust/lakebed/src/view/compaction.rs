@@ -1,136 +1,108 @@
 //! The view `compaction_plan`: the data files that an engine's compaction would rewrite, in the groups that it would make.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
-use arrow_array::{
-    Array, ArrayRef, BooleanArray, Int32Array, Int64Array, ListArray, RecordBatch, StringArray, StructArray,
-    UInt64Array,
-};
+use arrow_array::{ArrayRef, Int32Array, Int64Array, RecordBatch, StringArray, UInt64Array};
 use arrow_schema::SchemaRef;
 use arrow_select::concat::concat_batches;
-use arrow_select::nullif::nullif;
 use arrow_select::take::take;
 
-use super::overlap::groups;
 use super::{View, select, whole};
 use crate::distributed::Distributed;
-use crate::error::{Result, fitting};
+use crate::error::{Error, ErrorKind, Result, fitting};
 use crate::notes::Notes;
-use crate::record::{column, find, typed};
+use crate::record::find;
 use crate::scan::{Batches, Scan, ScanOptions, limited};
+use crate::words::unknown;
 
-/// The columns of plans that the choice is made by.
-const PLAN: [&str; 6] =
-    ["file_path", "partition", "spec_id", "record_count", "file_size_in_bytes", "delete_files"];
-/// The columns of deletes that say which of them are of one data file alone.
-const DELETES: [&str; 3] = ["file_path", "content_offset", "referenced_data_file"];
+/// The columns of files that every compaction shows, after those of its own.
+const FILE: [&str; 3] = ["file_path", "record_count", "file_size_in_bytes"];
 
-/// How Iceberg's `rewrite_data_files` chooses by size and deletes, and packs in the order of the plan.
-///
-/// Source: `BinPackRewriteFilePlanner.java`, `SizeBasedFileRewritePlanner.java`, `BinPacking.java`.
-#[derive(Debug, Clone)]
-pub struct BinPack {
-    /// The spec whose partitions are groups; files of other specs are in one.
-    pub spec_id: i32,
-    /// The size that files are written with, in bytes.
-    pub target: i64,
-    /// Smaller files are rewritten.
-    pub min: i64,
-    /// Larger files are rewritten.
-    pub max: i64,
-    /// As many files of a group are rewritten, whatever their size is in all.
-    pub min_input_files: usize,
-    /// Whether every file is rewritten.
-    pub rewrite_all: bool,
-    /// The bytes of a group at most.
-    pub group_bytes: i64,
-    /// The files of a group at most.
-    pub group_files: i64,
-    /// Files with as many deletes are rewritten.
-    pub delete_files: usize,
-    /// Files with such a part of their rows deleted by deletes of their own are rewritten.
-    pub delete_ratio: f64,
+/// The rules by which an engine's compaction chooses files.
+pub trait Compaction: Send + Sync {
+    /// The view that has the files, and its columns that say where a file belongs, which are shown.
+    fn place(&self) -> (View, &'static [&'static str]);
+
+    /// The columns of the view that are read besides, and those of `deletes`.
+    fn columns(&self) -> (&'static [&'static str], &'static [&'static str]);
+
+    /// The groups of files that are rewritten together. `deletes` reads the table's deletes.
+    ///
+    /// # Errors
+    /// Those of `deletes`; `Overflow` for sums that do not fit.
+    fn groups(
+        &self,
+        files: &RecordBatch,
+        deletes: &dyn Fn() -> Result<Batches>,
+    ) -> Result<Vec<Vec<ChosenFile>>>;
 }
 
-/// What decides on a file.
-struct Candidate {
-    row: usize,
-    bytes: i64,
-    /// Why it is rewritten; `None` where its group would not be for its sake.
-    reason: Option<&'static str>,
-    /// Whether its group is rewritten for its sake.
-    has_deletes: bool,
-}
-
-impl BinPack {
-    /// Why a file is rewritten, and whether for its deletes.
-    fn candidate(&self, row: usize, bytes: i64, records: i64, deletes: &FileDeletes) -> Candidate {
-        let many = deletes.files >= self.delete_files;
-        let deleted = deletes.records.min(records) as f64 / records as f64;
-        let is_deleted = deletes.files > 0 && deleted >= self.delete_ratio;
-        let reasons = [
-            (bytes < self.min, "small"),
-            (bytes > self.max, "large"),
-            (many, "delete files"),
-            (is_deleted, "deleted rows"),
-            (self.rewrite_all, "all"),
-        ];
-        let reason = reasons.iter().find(|(is_so, _)| *is_so).map(|(_, reason)| *reason);
-        Candidate { row, bytes, reason, has_deletes: many || is_deleted }
-    }
-
-    /// The files of a partition in groups, each filled before the next is begun.
-    fn groups(&self, files: Vec<Candidate>) -> Result<Vec<Vec<Candidate>>> {
-        let mut groups: Vec<Vec<Candidate>> = Vec::new();
-        let (mut bytes, mut count) = (0_i64, 0_i64);
-        for file in files.into_iter().filter(|file| file.reason.is_some()) {
-            let with = fitting(bytes.checked_add(file.bytes), "the bytes of a group")?;
-            match groups.last_mut() {
-                Some(group) if with <= self.group_bytes && count < self.group_files => {
-                    (bytes, count) = (with, count.saturating_add(1));
-                    group.push(file);
-                }
-                _ => {
-                    (bytes, count) = (file.bytes, 1);
-                    groups.push(vec![file]);
-                }
-            }
-        }
-        groups.retain(|group| self.is_worth_it(group));
-        Ok(groups)
-    }
-
-    fn is_worth_it(&self, group: &[Candidate]) -> bool {
-        // Each group's bytes were added up before.
-        let bytes: i64 = group.iter().fold(0, |sum, file| sum.saturating_add(file.bytes));
-        let several = group.len() > 1;
-        self.rewrite_all
-            || (several && group.len() >= self.min_input_files)
-            || (several && bytes > self.target)
-            || bytes > self.max
-            || group.iter().any(|file| file.has_deletes)
-    }
+/// A file that is rewritten.
+#[derive(Debug, Clone, Copy)]
+pub struct ChosenFile {
+    /// Its row among the files.
+    pub row: usize,
+    /// Why it is rewritten.
+    pub reason: &'static str,
+    /// What deletes its rows.
+    pub deletes: FileDeletes,
 }
 
 /// The deletes of a data file.
-#[derive(Default)]
-struct FileDeletes {
-    files: usize,
+#[derive(Debug, Clone, Copy, Default)]
+pub struct FileDeletes {
+    /// How many apply.
+    pub files: usize,
     /// Rows that deletes of this file alone delete.
-    records: i64,
+    pub records: i64,
     /// Vectors, which are removed with the file.
-    vectors: usize,
+    pub vectors: usize,
 }
 
-/// Deletes of one data file alone, by path and, of vectors, their offset.
-type OwnDeletes = HashSet<(String, Option<i64>)>;
+/// Options of an engine by their names, as texts, of which the last of a name counts.
+pub(crate) struct OptionTexts<'o>(pub(crate) &'o [(String, String)]);
+
+impl OptionTexts<'_> {
+    pub(crate) fn check_names(&self, known: &[&str]) -> Result<()> {
+        let other = self.0.iter().find(|(name, _)| !known.contains(&name.as_str()));
+        let Some((name, _)) = other else { return Ok(()) };
+        Err(Error::new(ErrorKind::Argument, unknown("option", name, known.iter().copied())))
+    }
+
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+        self.0.iter().rev().find(|(given, _)| given == name).map(|(_, text)| text.trim())
+    }
+
+    pub(crate) fn is_true(&self, name: &str) -> bool {
+        self.text(name).is_some_and(|text| text.eq_ignore_ascii_case("true"))
+    }
+
+    pub(crate) fn number(&self, name: &str, default: impl FnOnce() -> Result<i64>) -> Result<i64> {
+        let Some(text) = self.text(name) else { return default() };
+        text.parse().map_err(|_| self.refused(name, "a whole number"))
+    }
+
+    pub(crate) fn ratio(&self, name: &str, default: f64) -> Result<f64> {
+        let Some(text) = self.text(name) else { return Ok(default) };
+        let found = text.parse().ok().filter(|ratio| *ratio > 0.0 && *ratio <= 1.0);
+        found.ok_or_else(|| self.refused(name, "a number above 0, and 1 at most"))
+    }
+
+    pub(crate) fn check(&self, name: &str, is_so: bool, wanted: &str) -> Result<()> {
+        if is_so { Ok(()) } else { Err(self.refused(name, wanted)) }
+    }
+
+    pub(crate) fn refused(&self, name: &str, wanted: &str) -> Error {
+        let text = self.text(name).unwrap_or("its default");
+        Error::new(ErrorKind::Argument, format!("{name} is {text}, not {wanted}"))
+    }
+}
 
 /// The view, resolved: nothing is read.
 struct CompactionScan {
-    rules: BinPack,
+    rules: Box<dyn Compaction>,
     deletes: Box<dyn Distributed>,
-    plan: Box<dyn Distributed>,
+    files: Box<dyn Distributed>,
     columns: Option<Vec<String>>,
     filter: Option<String>,
     limit: Option<usize>,
@@ -139,121 +111,38 @@ struct CompactionScan {
 
 impl CompactionScan {
     fn rows(&self) -> Result<RecordBatch> {
-        let plan: Vec<RecordBatch> = self.plan.stream()?.collect::<Result<_>>()?;
-        let plan = concat_batches(self.plan.schema(), &plan)?;
-        let lists: &ListArray = column(&plan, PLAN[5])?;
-        // A plan without deletes needs no second look at them.
-        let own = if lists.values().is_empty() { OwnDeletes::new() } else { self.own_deletes()? };
-        let deletes = file_deletes(lists, &own)?;
-        let sizes: &Int64Array = column(&plan, PLAN[4])?;
-        let records: &Int64Array = column(&plan, PLAN[3])?;
-        let mut chosen = Chosen::default();
-        for rows in partitions(&plan, self.rules.spec_id)? {
-            let files = rows.into_iter().zip(0_usize..).filter_map(|(row, _)| {
-                let deletes = deletes.get(row)?;
-                Some(self.rules.candidate(row, sizes.value(row), records.value(row), deletes))
-            });
-            for group in self.rules.groups(files.collect())? {
-                chosen.push(&group, &deletes)?;
-            }
-        }
-        select(&chosen.shown(&plan)?, self.columns.as_deref(), self.filter.as_deref())
+        let files: Vec<RecordBatch> = self.files.stream()?.collect::<Result<_>>()?;
+        let files = concat_batches(self.files.schema(), &files)?;
+        let groups = self.rules.groups(&files, &|| self.deletes.stream())?;
+        let rows = shown(self.rules.as_ref(), &files, &groups)?;
+        select(&rows, self.columns.as_deref(), self.filter.as_deref())
     }
-
-    fn own_deletes(&self) -> Result<OwnDeletes> {
-        let mut own = OwnDeletes::new();
-        for rows in self.deletes.stream()? {
-            let rows = rows?;
-            let [paths, targets] = [column::<StringArray>(&rows, DELETES[0])?, column(&rows, DELETES[2])?];
-            let offsets: &Int64Array = column(&rows, DELETES[1])?;
-            let offset = |row| offsets.is_valid(row).then(|| offsets.value(row));
-            let of_one = (0..rows.num_rows()).filter(|row| targets.is_valid(*row));
-            own.extend(of_one.map(|row| (paths.value(row).to_owned(), offset(row))));
-        }
-        Ok(own)
-    }
-}
-
-/// The deletes of each data file of a plan.
-fn file_deletes(lists: &ListArray, own: &OwnDeletes) -> Result<Vec<FileDeletes>> {
-    let deletes = |list: ArrayRef| -> Result<FileDeletes> {
-        let list: &StructArray = typed(&list, PLAN[5])?;
-        let list = RecordBatch::from(list.clone());
-        let (paths, offsets) =
-            (column::<StringArray>(&list, "file_path")?, column::<Int64Array>(&list, "content_offset")?);
-        let records: &Int64Array = column(&list, "record_count")?;
-        let mut found = FileDeletes { files: list.num_rows(), ..FileDeletes::default() };
-        for row in 0..list.num_rows() {
-            let offset = offsets.is_valid(row).then(|| offsets.value(row));
-            found.vectors = found.vectors.saturating_add(usize::from(offset.is_some()));
-            if own.contains(&(paths.value(row).to_owned(), offset)) {
-                found.records =
-                    fitting(found.records.checked_add(records.value(row)), "the deleted rows of a file")?;
-            }
-        }
-        Ok(found)
-    };
-    let is_there = |row: &usize| lists.is_valid(*row);
-    let of_row = |row| if is_there(&row) { deletes(lists.value(row)) } else { Ok(FileDeletes::default()) };
-    (0..lists.len()).map(of_row).collect()
-}
-
-/// The rows of each partition, in the order of their first files. Files of other specs are in that of nulls alone.
-fn partitions(plan: &RecordBatch, spec_id: i32) -> Result<Vec<Vec<usize>>> {
-    let specs: &Int32Array = column(plan, PLAN[2])?;
-    let is_other: BooleanArray = specs.iter().map(|spec| Some(spec != Some(spec_id))).collect();
-    let partition: &StructArray = column(plan, PLAN[1])?;
-    let values = partition.columns().iter().map(|values| nullif(values, &is_other));
-    let values = values.collect::<std::result::Result<Vec<_>, _>>()?;
-    let own = StructArray::try_new_with_length(partition.fields().clone(), values, None, plan.num_rows())?;
-    groups(&(Arc::new(own) as ArrayRef))
 }
 
 /// The rows of the view.
-#[derive(Default)]
-struct Chosen {
-    groups: i32,
-    group: Vec<i32>,
-    rows: Vec<u64>,
-    reasons: Vec<Option<&'static str>>,
-    deletes: Vec<i32>,
-    deleted: Vec<i64>,
-    vectors: Vec<i32>,
-}
-
-impl Chosen {
-    fn push(&mut self, group: &[Candidate], deletes: &[FileDeletes]) -> Result<()> {
-        let count = |number: usize| fitting(i32::try_from(number).ok(), "the deletes of a file");
-        self.groups = fitting(self.groups.checked_add(1), "the number of groups")?;
-        for file in group {
-            let Some(own) = deletes.get(file.row) else { continue };
-            self.group.push(self.groups);
-            self.rows.push(fitting(u64::try_from(file.row).ok(), "the number of files")?);
-            self.reasons.push(file.reason);
-            self.deletes.push(count(own.files)?);
-            self.deleted.push(own.records);
-            self.vectors.push(count(own.vectors)?);
-        }
-        Ok(())
+fn shown(rules: &dyn Compaction, files: &RecordBatch, groups: &[Vec<ChosenFile>]) -> Result<RecordBatch> {
+    let count = |number: usize| fitting(i32::try_from(number).ok(), "the number of groups or deletes");
+    let chosen: Vec<&ChosenFile> = groups.iter().flatten().collect();
+    let numbers: Vec<i32> = (1..)
+        .zip(groups)
+        .flat_map(|(number, group)| std::iter::repeat_n(number, group.len()))
+        .map(count)
+        .collect::<Result<_>>()?;
+    let rows = chosen.iter().map(|file| fitting(u64::try_from(file.row).ok(), "the number of files"));
+    let rows = UInt64Array::from(rows.collect::<Result<Vec<u64>>>()?);
+    let deletes = chosen.iter().map(|file| count(file.deletes.files)).collect::<Result<Vec<i32>>>()?;
+    let vectors = chosen.iter().map(|file| count(file.deletes.vectors)).collect::<Result<Vec<i32>>>()?;
+    let deleted: Int64Array = chosen.iter().map(|file| Some(file.deletes.records)).collect();
+    let reasons: StringArray = chosen.iter().map(|file| Some(file.reason)).collect();
+    let mut columns: Vec<(&str, ArrayRef)> = vec![("group", Arc::new(Int32Array::from(numbers)))];
+    for name in rules.place().1.iter().chain(&FILE) {
+        columns.push((name, take(&find(files, name)?, &rows, None)?));
     }
-
-    fn shown(self, plan: &RecordBatch) -> Result<RecordBatch> {
-        let (rows, count) = (UInt64Array::from(self.rows), self.group.len());
-        let of_plan = |name| -> Result<ArrayRef> { Ok(take(&find(plan, name)?, &rows, None)?) };
-        let columns: Vec<(&str, ArrayRef)> = vec![
-            ("group", Arc::new(Int32Array::from(self.group))),
-            ("partition", of_plan(PLAN[1])?),
-            ("spec_id", of_plan(PLAN[2])?),
-            ("file_path", of_plan(PLAN[0])?),
-            ("record_count", of_plan(PLAN[3])?),
-            ("file_size_in_bytes", of_plan(PLAN[4])?),
-            ("delete_file_count", Arc::new(Int32Array::from(self.deletes))),
-            ("deleted_record_count", Arc::new(Int64Array::from(self.deleted))),
-            ("removed_delete_count", Arc::new(Int32Array::from(self.vectors))),
-            ("reason", Arc::new(StringArray::from(self.reasons))),
-        ];
-        whole(columns, count)
-    }
+    columns.push(("delete_file_count", Arc::new(Int32Array::from(deletes))));
+    columns.push(("deleted_record_count", Arc::new(deleted)));
+    columns.push(("removed_delete_count", Arc::new(Int32Array::from(vectors))));
+    columns.push(("reason", Arc::new(reasons)));
+    whole(columns, chosen.len())
 }
 
 impl Scan for CompactionScan {
@@ -266,30 +155,33 @@ impl Scan for CompactionScan {
     }
 
     fn notes(&self) -> Notes {
-        self.plan.notes()
+        self.files.notes()
     }
 }
 
 impl Distributed for CompactionScan {
     fn is_light(&self) -> bool {
-        self.plan.is_light()
+        self.files.is_light()
     }
 }
 
-/// The view by these rules, of a table whose views `scan` resolves. Memory is that of the plan and of the paths of deletes.
+/// The view by these rules, of a table whose views `scan` resolves. Memory is that of the files and of what the rules keep
+/// of deletes.
 ///
 /// # Errors
 /// `UnknownColumn`, `FilterColumn`, `Predicate`.
 pub(crate) fn compaction_plan(
-    rules: BinPack,
+    rules: Box<dyn Compaction>,
     options: ScanOptions,
     scan: impl Fn(View, ScanOptions) -> Result<Box<dyn Distributed>>,
 ) -> Result<Box<dyn Distributed>> {
+    let ((view, place), (more, of_deletes)) = (rules.place(), rules.columns());
     let of = |columns: &[&str]| ScanOptions::of_columns(columns, options.threads);
-    let deletes = scan(View::Deletes, of(&DELETES))?;
-    let plan = scan(View::Plan, ScanOptions { table_filter: options.table_filter, ..of(&PLAN) })?;
-    let none = Chosen::default().shown(&RecordBatch::new_empty(Arc::clone(plan.schema())))?;
+    let deletes = scan(View::Deletes, of(of_deletes))?;
+    let of_files = of(&[place, &FILE, more].concat());
+    let files = scan(view, ScanOptions { table_filter: options.table_filter, ..of_files })?;
+    let none = shown(rules.as_ref(), &RecordBatch::new_empty(Arc::clone(files.schema())), &[])?;
     let schema = select(&none, options.columns.as_deref(), options.filter.as_deref())?.schema();
     let (columns, filter, limit) = (options.columns, options.filter, options.limit);
-    Ok(Box::new(CompactionScan { rules, deletes, plan, columns, filter, limit, schema }))
+    Ok(Box::new(CompactionScan { rules, deletes, files, columns, filter, limit, schema }))
 }

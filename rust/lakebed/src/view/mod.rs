@@ -21,11 +21,11 @@ pub(crate) use column_metrics::column_metrics;
 pub(crate) use columns::{
     Rows, ShownField, field_lists, instants, lists, map_names, maps, planned_deletes, struct_lists,
 };
-pub use compaction::BinPack;
-pub(crate) use compaction::compaction_plan;
+pub use compaction::{ChosenFile, Compaction, FileDeletes};
+pub(crate) use compaction::{OptionTexts, compaction_plan};
 pub(crate) use entries::{EntryView, IDENTITY_COLUMN, Make, OwnColumns, ViewColumn, column, copy, given};
 pub(crate) use filtered::filtered;
-pub(crate) use overlap::overlap;
+pub(crate) use overlap::{groups, overlap};
 pub(crate) use summary::SummaryJob;
 pub use summary::SummaryRows;
 pub(crate) use totals::totals;

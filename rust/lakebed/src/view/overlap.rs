@@ -91,7 +91,7 @@ impl ViewSums for Overlap {
 }
 
 /// The rows of files, by partition, in the order of their first files.
-pub(super) fn groups(partitions: &ArrayRef) -> Result<Vec<Vec<usize>>> {
+pub(crate) fn groups(partitions: &ArrayRef) -> Result<Vec<Vec<usize>>> {
     if matches!(partitions.data_type(), DataType::Struct(fields) if fields.is_empty()) {
         let all: Vec<usize> = (0..partitions.len()).collect();
         return Ok(if all.is_empty() { Vec::new() } else { vec![all] });

@@ -19,7 +19,7 @@ use crate::rewrite_paths::RewritePaths;
 use crate::scan::{Format, ScanOptions, resolve};
 use crate::system::names;
 use crate::table::{self, Place, TableCore, named, placed};
-use crate::view::{BinPack, TableColumn, View};
+use crate::view::{Compaction, TableColumn, View};
 use std::collections::{HashMap, HashSet};
 
 impl table::LakeTable for Table {
@@ -64,7 +64,7 @@ impl table::LakeTable for Table {
         Ok(i64::try_from(unused).ok())
     }
 
-    fn compaction(&self, options: &[(String, String)]) -> Result<BinPack> {
+    fn compaction(&self, options: &[(String, String)], _filter: Option<&str>) -> Result<Box<dyn Compaction>> {
         self.bin_pack(options)
     }
 

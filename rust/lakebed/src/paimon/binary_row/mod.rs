@@ -36,11 +36,36 @@ mod source;
 mod tests;
 
 use arrow_array::{Array, ArrayRef, BinaryArray, StructArray};
+use arrow_row::{RowConverter, Rows, SortField};
 use arrow_schema::{Field, Fields};
 
 use self::frame::Row;
 pub(crate) use self::layout::MAX_COMPACT_PRECISION;
+use super::types::DataField;
 use crate::error::Result;
+
+/// The order of keys, which are rows of these columns.
+pub(super) struct KeyOrder {
+    types: Fields,
+    converter: RowConverter,
+}
+
+impl KeyOrder {
+    pub(super) fn of(keys: &[&DataField]) -> Result<KeyOrder> {
+        let field = |key: &&DataField| key.ty.exact_field(&key.name).with_nullable(key.ty.nullable);
+        let types: Fields = keys.iter().map(field).collect();
+        let sorted = types.iter().map(|field| SortField::new(field.data_type().clone())).collect();
+        Ok(KeyOrder { types, converter: RowConverter::new(sorted)? })
+    }
+
+    /// The keys, in a form that compares as they do.
+    ///
+    /// # Errors
+    /// Those of [`decode_rows`].
+    pub(super) fn rows(&self, keys: &BinaryArray) -> Result<Rows> {
+        Ok(self.converter.convert_columns(decode_rows(keys, &self.types)?.columns())?)
+    }
+}
 
 /// Decodes every row of `rows` (each after its arity) as the columns `fields`.
 ///

@@ -22,7 +22,7 @@ use crate::rewrite_paths::RewritePaths;
 use crate::scan::{Format, ScanOptions, resolve};
 use crate::system::names;
 use crate::table::{self, Place, TableCore, named, placed};
-use crate::view::{TableColumn, View};
+use crate::view::{Compaction, TableColumn, View};
 
 impl table::LakeTable for Table {
     fn format(&self) -> &'static str {
@@ -104,6 +104,10 @@ impl table::LakeTable for Table {
 
     fn rewrite_paths(&self, job: &RewritePaths, options: ScanOptions) -> Result<Box<dyn Distributed>> {
         rewrite_paths(self, job, options)
+    }
+
+    fn compaction(&self, options: &[(String, String)], filter: Option<&str>) -> Result<Box<dyn Compaction>> {
+        self.full_compaction(options, filter)
     }
 
     fn metadata_tables(&self) -> Vec<&'static str> {

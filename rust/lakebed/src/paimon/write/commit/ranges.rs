@@ -4,13 +4,12 @@
 use std::cmp::Ordering;
 
 use arrow_array::{BinaryArray, Int32Array, RecordBatch, StringArray};
-use arrow_row::{OwnedRow, RowConverter, SortField};
-use arrow_schema::Fields;
+use arrow_row::OwnedRow;
 
 use super::added::AddedFiles;
 use super::base::Base;
-use crate::error::{Error, ErrorKind, Result};
-use crate::paimon::binary_row::decode_rows;
+use crate::error::{ErrorKind, Result};
+use crate::paimon::binary_row::KeyOrder;
 use crate::paimon::schema::TableSchema;
 use crate::paimon::write::options::is_on;
 use crate::record::column;
@@ -57,13 +56,9 @@ impl KeyedFile {
 /// # Errors
 /// `Conflict` where the other is live, `Argument` where both are added, with the row.
 pub(super) fn check(base: &Base, live: &RecordBatch, added: &AddedFiles) -> Result<()> {
-    let keys = base.schema().trimmed_primary_keys();
-    let types: Fields =
-        keys.iter().map(|key| key.ty.exact_field(&key.name).with_nullable(key.ty.nullable)).collect();
-    let sorted = types.iter().map(|field| SortField::new(field.data_type().clone())).collect();
-    let converter = RowConverter::new(sorted)?;
-    let mut files = keyed(live, &types, &converter, false)?;
-    files.extend(keyed(&added.entries, &types, &converter, true)?);
+    let order = KeyOrder::of(&base.schema().trimmed_primary_keys())?;
+    let mut files = keyed(live, &order, false)?;
+    files.extend(keyed(&added.entries, &order, true)?);
     files.sort_by(KeyedFile::order);
     for pair in files.windows(2) {
         let [one, next] = pair else { continue };
@@ -86,20 +81,12 @@ pub(super) fn check(base: &Base, live: &RecordBatch, added: &AddedFiles) -> Resu
 }
 
 /// The files above level 0 of some entries.
-fn keyed(
-    entries: &RecordBatch,
-    types: &Fields,
-    converter: &RowConverter,
-    is_added: bool,
-) -> Result<Vec<KeyedFile>> {
+fn keyed(entries: &RecordBatch, order: &KeyOrder, is_added: bool) -> Result<Vec<KeyedFile>> {
     let partitions = column::<BinaryArray>(entries, "partition")?;
     let names = column::<StringArray>(entries, "file_name")?;
     let buckets = column::<Int32Array>(entries, "bucket")?;
     let levels = column::<Int32Array>(entries, "level")?.values();
-    let [min, max] = KEYS.map(|key| {
-        let values = decode_rows(column(entries, key)?, types)?;
-        Ok::<_, Error>(converter.convert_columns(values.columns())?)
-    });
+    let [min, max] = KEYS.map(|key| order.rows(column(entries, key)?));
     let (min, max) = (min?, max?);
     let rows = (0..entries.num_rows()).filter(|row| levels.get(*row).is_some_and(|level| *level > 0));
     let file = |row: usize| KeyedFile {
