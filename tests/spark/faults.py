@@ -142,8 +142,10 @@ def faulty(
 
     def wrapped(self: DataFrame, mapper: Any, types: StructType | str, *more: Any, **named: Any) -> DataFrame:
         plan = self._jdf.queryExecution().analyzed().toString()
-        shuffles = re.findall(r"^\W*(Repartition \d+|RepartitionBy|Join)", plan, re.MULTILINE)
-        stages[len(shuffles)] = several = not shuffles or shuffles[0] != "Repartition 1"
+        shuffles = re.findall(r"^\W*(Repartition \d+|RepartitionBy.*|Join)", plan, re.MULTILINE)
+        # A reduce of few rows has a task of its own, by whatever they are grouped.
+        alone = shuffles and re.fullmatch(r"Repartition 1|RepartitionBy.*, 1", shuffles[0])
+        stages[len(shuffles)] = several = not alone
         if stage in (None, len(shuffles)):
             # Of several tasks of a reduce some are to end before: rows of both are to come together.
             after = 1 if shuffles and several else 0
