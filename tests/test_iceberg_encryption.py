@@ -22,6 +22,7 @@ from file_rows import file_rows
 from trust import long_or
 
 import lakebed
+import lakebed.pyiceberg
 from iceberg_golden import GoldenTable, golden_iceberg_tables
 from lakebed.errors import EncryptionError, LakebedError, TruncatedError, UnsupportedError
 from spark_rows import expected
@@ -234,8 +235,9 @@ def test_changed_bits_and_cuts_are_errors(pattern: str, tmp_path: Path) -> None:
             found = expected(copy.open().reachable())
         except LakebedError as error:
             refused += 1
-            # Of a page of Parquet as of a whole file.
-            assert error.kind != "encryption" or any(key in str(error) for key in keys)  # noqa: PT017
+            # Of a page of Parquet as of a whole file, and of one that is cut.
+            of_keys = error.kind in ("encryption", "truncated")
+            assert not of_keys or any(key in str(error) for key in keys)  # noqa: PT017
         else:
             assert found == rows["reachable"]
             # Of Parquet, columns and indexes that are not asked for are not read; of other files the size of
@@ -294,3 +296,27 @@ def test_on_the_command_line(tmp_path: Path) -> None:
     for name in ("client", "unwrap"):
         found = printed("files", str(copy.metadata), "--keys", f"{keys}:{name}", *moved)
         assert [row["file_path"] for row in found] == [row["file_path"] for row in rows]
+
+
+def test_a_plan_of_pyicebergs_table(tmp_path: Path) -> None:
+    from pyiceberg.io.pyarrow import PyArrowFileIO
+    from pyiceberg.table import StaticTable
+
+    copy = Copy(V3, tmp_path)
+    moved = {prefix: str(copy.folder) for prefix in copy.table.relocate}
+
+    class Moved(PyArrowFileIO):
+        def new_input(self, location: str) -> Any:
+            for prefix, folder in moved.items():
+                location = location.replace(prefix, folder, 1) if location.startswith(prefix) else location
+            return super().new_input(location)
+
+    table = StaticTable.from_metadata(str(copy.metadata))
+    table.io = Moved()
+    tasks = lakebed.pyiceberg.plan(table, keys=copy.golden.keys)
+    planned = copy.open().plan(columns=["file_path"]).to_arrow()["file_path"].to_pylist()
+    of_golden = {path.rpartition("/")[2] for path in planned}
+    assert {task.file.file_path.rpartition("/")[2] for task in tasks} == of_golden
+    assert len(tasks) == len(planned) > 0
+    with pytest.raises(EncryptionError):
+        lakebed.pyiceberg.plan(table)

@@ -50,6 +50,25 @@ def files(table: lakebed.Table) -> list[tuple[str, int]]:
     return sorted(zip(rows["file_path"].to_pylist(), rows["record_count"].to_pylist(), strict=True))
 
 
+@pytest.mark.parametrize("name", ["append_manifest_v4", "upgrade_v2_v3_v4", "empty_v4"])
+def test_statistics_of_some_columns_are_those_of_all(name: str) -> None:
+    table = golden(name).open()
+    names = [field.name for field in pa.schema(table.schema) if not pa.types.is_nested(field.type)]
+    whole = table.files(stats=names).to_arrow()["stats"].combine_chunks()
+    assert len(names) > 1
+    for column in names:
+        some = table.files(stats=[column]).to_arrow()["stats"].combine_chunks()
+        assert some.field(column).equals(whole.field(column)), column
+
+
+def test_metadata_is_not_written_for_other_paths(tmp_path: Path) -> None:
+    file, moved = copied("empty_v4", tmp_path / "t")
+    table = lakebed.open_table(file, relocate=moved)
+    with raises(UnsupportedError, match="format version 4 cannot be written"):
+        lakebed.rewrite_paths(table, {str(tmp_path): "/elsewhere"}, to=tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+
+
 def test_relative_paths_are_behind_the_tables_location() -> None:
     table = golden("experimental_relative_paths_v4")
     expected = sorted((row["file_path"], int(row["record_count"])) for row in table.rows("files"))

@@ -61,14 +61,14 @@ def check(table: Table) -> None:
     if not names:
         return
     files = defaultdict[str, list[Row]](list)
-    for row in rows(table.files(columns=["content", "partition"], stats=names)):
+    for row in rows(table.files(columns=["content", "partition", "spec_id"], stats=names)):
         if row["content"] == 0:
-            files[repr(row["partition"])].append(row)
+            files[repr((row["spec_id"], row["partition"]))].append(row)
     found = rows(table.overlap())
-    keys = [(row["column"], repr(row.pop("partition"))) for row in found]
-    assert sorted(keys) == sorted((name, partition) for name in names for partition in files)
-    for row, (name, partition) in zip(found, keys, strict=True):
-        assert row == pytest.approx(counted(files[partition], name)), (name, partition)
+    keys = [(row["column"], repr((row.pop("spec_id"), row.pop("partition")))) for row in found]
+    assert sorted(keys) == sorted((name, place) for name in names for place in files)
+    for row, (name, place) in zip(found, keys, strict=True):
+        assert row == pytest.approx(counted(files[place], name)), (name, place)
     scan = table.overlap(names[:2])
     for parts in (1, 3):
         assert exchanged(scan, parts) == expected(scan)

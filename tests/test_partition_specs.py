@@ -58,6 +58,15 @@ def test_json_has_the_fields_of_the_row_s_spec(view: str, columns: str | None, e
     assert whole.to_arrow()["partition"].to_pylist() == STORED
 
 
+def test_partitions_of_two_specs_overlap_by_themselves(evolved: Path) -> None:
+    rows = lakebed.open_table(evolved).overlap(["id"]).to_arrow()
+    assert rows["spec_id"].to_pylist() == [0, 1, 2, 3]
+    assert rows["partition"].to_pylist() == STORED
+    assert [row["partition"] for row in printed("overlap", evolved) if row["column"] == "id"] == SHOWN
+    # Their values differ by their specs alone: city null, and no city.
+    assert rows["file_count"].to_pylist() == [1, 1, 1, 1]
+
+
 def test_a_table_in_a_pipe_csv_and_sorted_rows(evolved: Path) -> None:
     words = ("partitions", evolved, "--columns", "partition")
     texts = [json.dumps(one, separators=(",", ":")) for one in SHOWN]

@@ -48,11 +48,13 @@ class Explain:
         steps: the steps, in their order.
         reason: of a plan, what left out most files, or why most of them are left; of other views None.
         advice: what would leave fewer files, with the call to type; None where nothing is known to.
+        deletes: of a plan of a table with deletes, the steps by which these are found.
     """
 
     steps: tuple[Step, ...]
     reason: str | None = None
     advice: str | None = None
+    deletes: tuple[Step, ...] = ()
 
     @classmethod
     def from_json(cls, text: str) -> Explain:
@@ -60,8 +62,10 @@ class Explain:
         return cls(tuple(Step(**step) for step in json.loads(text)["steps"]))
 
     def to_dict(self) -> dict[str, Any]:
-        """`{"steps": [{…}, …], "reason": …, "advice": …}`; steps have the attributes of `Step` as keys."""
-        return {"steps": [asdict(step) for step in self.steps], "reason": self.reason, "advice": self.advice}
+        """`{"steps": [{…}, …], "reason": …, "advice": …, "deletes": [{…}, …]}`; steps have the attributes of
+        `Step` as keys.
+        """
+        return asdict(self) | {"steps": [*map(asdict, self.steps)], "deletes": [*map(asdict, self.deletes)]}
 
     def __str__(self) -> str:
         return as_text(self)
@@ -74,7 +78,9 @@ class Explain:
         return [printable(text) for text in (self.reason, self.advice) if text is not None]
 
     def _rows(self) -> Iterator[tuple[str, ...]]:
-        for step in self.steps:
+        for number, step in enumerate((*self.steps, *self.deletes)):
+            if number == len(self.steps):
+                yield ("of deletes:", *[""] * (len(_COLUMNS) - 1))
             yield (
                 step.step,
                 _share(step.kept, step.total, "{:,}".format),

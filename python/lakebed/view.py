@@ -272,15 +272,18 @@ class PlanScan(ViewScan):
         self._format, self._name_of = table.format, TableName.of(table)
 
     def explain(self) -> Explain:
-        """The funnel: manifests, entries, files and their bytes after each step, and why; then the reason
-        that matters, and what would leave fewer files.
+        """The funnel: manifests, entries, files and their bytes after each step, and why; the same of
+        deletes; then the reason that matters, and what would leave fewer files.
 
         Cost: reads the manifest lists and the manifests, and again with the statistics of the columns of
             `where` if more than one file is left.
         """
         steps = super().explain().steps
         found = conclude(steps, self._options.where, self._overlap, self._procedures)
-        return Explain(steps, found.reason, found.advice)
+        options = Options(where=self._options.where, threads=self._options.threads)
+        deletes = Explain.from_json(self._table.scan(_native.View.DELETES, options).explain()).steps
+        deletes = tuple(step for step in deletes if step.total)
+        return Explain(steps, found.reason, found.advice, deletes)
 
     def _procedures(self) -> Procedures:
         """The calls of the table. Cost: reads its schemas."""

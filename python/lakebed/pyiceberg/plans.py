@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from pyiceberg.schema import Schema
     from pyiceberg.table import FileScanTask, Table
 
+    from lakebed._arguments import KeyClient, UnwrapKey
+
 __all__ = ["plan", "predicate"]
 
 _CONTENTS = {"data": 0, "position-deletes": 1, "equality-deletes": 2}
@@ -32,6 +34,7 @@ def plan(
     case_sensitive: bool = True,
     limit: int | None = None,
     threads: int | None = None,
+    keys: UnwrapKey | KeyClient | None = None,
 ) -> list[FileScanTask]:
     """What PyIceberg must read of a table of its own, as `table.scan(…).plan_files()` would give it.
 
@@ -43,6 +46,7 @@ def plan(
         limit: rows of the table: the plan ends with the file by which those whose rows are all wanted hold so
             many.
         threads: manifests decoded at once; None for all cores.
+        keys: what unwraps the keys of encrypted metadata, as `open_table` takes it.
     Returns: one `FileScanTask` per data file, with its position deletes and deletion vectors, and what
         PyIceberg says is left of `row_filter` in its partition. Metrics of columns are not filled in: there
         is nothing left to prune by them.
@@ -58,7 +62,7 @@ def plan(
     from pyiceberg.table import FileScanTask
 
     schema, expression = table.schema(), _expression(row_filter)
-    opened = open_table(table)
+    opened = open_table(table, keys=keys)
     shown = schema
     if snapshot_id is not None:
         opened = opened.at(snapshot=snapshot_id)

@@ -38,7 +38,8 @@ def report(
 
     The page is one HTML file without scripts, which loads nothing: storage by kind, growth, sizes of data
     files against the table's target, partitions by bytes and files, small files, deletes, how many manifests
-    a query of one partition reads, now and after `rewrite_manifests`, and who wrote the snapshots. It is
+    a query of one partition reads, now and after `rewrite_manifests`, how many data files one of a column's
+    values reads, now and if files were sorted by it, and who wrote the snapshots. It is
     light or dark as its reader's system is, and is read on a phone, on paper and by a screen reader as well.
 
     Args:
@@ -57,8 +58,9 @@ def report(
     Returns: the page. For the same tables and the same `now` it is the same text.
     Raises: for one table that is not in a list what `open_table` and the views raise; of several only the
         TypeError of what is no table and no path. OSError where the page cannot be written.
-    Cost: for each table that of `health`, `growth`, `snapshots`, `files`, `partitions` and `totals`; local
-        tables one a core at once, others 48, with 64 reads in flight at most.
+    Cost: for each table that of `health`, `growth`, `snapshots`, `files`, `partitions`, `totals` and, of up
+        to a million bounds, `overlap`; local tables one a core at once, others 48, with 64 reads in flight
+        at most.
 
     >>> lakebed.report(lakebed.open_table("warehouse/db.db/orders"), "report.html")
     >>> lakebed.report(["warehouse/db.db/orders", "s3://lake/db.db/clicks"], "report.html")

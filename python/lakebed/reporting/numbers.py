@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, replace
+from math import fsum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lakebed import _display
@@ -15,7 +17,7 @@ from lakebed.errors import LakebedError
 from lakebed.storage.secrets import error_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from lakebed.table import Table
 
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 SIZES = tuple(2**power for power in range(16, 34))
 MOST_MANIFEST_BYTES = 64 << 20
 """Bytes of manifests, of all snapshots together, up to which they are read where nobody asks for totals."""
+MOST_BOUNDS = 1_000_000
+"""Bounds of columns in data files up to which it is found out which files overlap."""
 
 _CONTENT_DATA = 0
 
@@ -72,6 +76,18 @@ class Target:
     words: str
 
 
+class Overlap(NamedTuple):
+    """How many data files of a partition a value of a column meets, over all partitions.
+
+    Attributes: average, and sorted_, that if the files of each partition were sorted by the column; most.
+    """
+
+    column: str
+    average: float
+    sorted_: float
+    most: int
+
+
 class Writer(NamedTuple):
     """Who wrote a snapshot; None for what it does not say. Attributes: engine, with its version."""
 
@@ -104,7 +120,8 @@ class Numbers:
         view; small_bytes, below which data files are small; findings, the problems; growth, rows of that
         view as JSON values, and snapshots, both the oldest first; sizes, how many data files each class of
         `SIZES` has, and how many are larger; target, of their sizes; partitions, rows of that view, the
-        largest first, with `label`, the partition in words; storage, its files by kind.
+        largest first, with `label`, the partition in words; overlaps, of columns in data files, what sorting
+        would change most first, None where they were left out; storage, its files by kind.
     """
 
     name: str
@@ -118,6 +135,7 @@ class Numbers:
     sizes: list[int]
     target: Target
     partitions: list[dict[str, Any]]
+    overlaps: list[Overlap] | None
     storage: Storage
 
 
@@ -154,6 +172,7 @@ def gather(
         sizes=_sizes(table, threads),
         target=_target(table),
         partitions=_partitions(table, threads),
+        overlaps=_overlaps(table, health["file_count"], threads),
         storage=_storage(table, asked, threads),
     )
 
@@ -206,6 +225,30 @@ def _partitions(table: Table, threads: int | None) -> list[dict[str, Any]]:
     labels = [cells[0] for cells in _display.cells(rows.select(["partition"]), "partitions")]
     found = [{**row, "label": label or "all"} for row, label in zip(to_records(rows), labels, strict=True)]
     return sorted(found, key=lambda row: (-(row["file_size_in_bytes"] or 0), row["label"]))
+
+
+def _overlaps(table: Table, files: int, threads: int | None) -> list[Overlap] | None:
+    if files * len(pa.schema(table.schema)) > MOST_BOUNDS:
+        return None
+    rows = table.overlap(filter="average_depth IS NOT NULL", threads=threads).to_arrow()
+    found = defaultdict[str, list[dict[str, Any]]](list)
+    for row in to_records(rows):
+        found[row["column"]].append(row)
+
+    def average(rows: Sequence[dict[str, Any]], name: str) -> float:
+        files = sum(row["file_count"] for row in rows)
+        return fsum(row[name] * row["file_count"] / files for row in rows)
+
+    overlaps = [
+        Overlap(
+            column,
+            average(own, "average_depth"),
+            average(own, "sorted_depth"),
+            max(row["max_depth"] for row in own),
+        )
+        for column, own in found.items()
+    ]
+    return sorted(overlaps, key=lambda one: one.sorted_ - one.average)
 
 
 def _storage(table: Table, asked: ReportOptions, threads: int | None) -> Storage:

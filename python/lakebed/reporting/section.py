@@ -47,6 +47,7 @@ def section(place: int, table: Numbers, *, named: bool) -> str:
         _skew(table),
         _deletes(table),
         _clustering(table.health),
+        _overlaps(table),
         _writers(table.snapshots),
         "</section>",
     ]
@@ -265,6 +266,32 @@ def _clustering(health: dict[str, Any]) -> str:
     header = ("when", "", "on average", "at most", "of")
     shown = html.table("Manifests that a query of one partition reads", header, rows)
     return f'<h3>Clustering of manifests</h3><div class="panel">{shown}</div>'
+
+
+def _overlaps(table: Numbers) -> str:
+    """How many data files a value of a column meets, and how many if they were sorted by it."""
+    title = "<h3>Overlap of data files</h3>"
+    if table.overlaps is None:
+        note = "Left out, for there are many bounds: `overlap` or `lakebed overlap TABLE` reads them."
+        return f'{title}<div class="panel"><p class="note">{html.code(note)}</p></div>'
+    if all(one.most < 2 for one in table.overlaps):
+        return ""
+    shown = table.overlaps[:_ROWS]
+    most = max(one.average for one in shown)
+    rows = [
+        [
+            escape(one.column),
+            html.share_bar(one.average, most),
+            *(escape(f"{depth:,.1f}") for depth in (one.average, one.sorted_)),
+            number(one.most),
+        ]
+        for one in shown
+    ]
+    caption = "Files of a partition that a query of one value reads, by their bounds"
+    if len(shown) < len(table.overlaps):
+        caption += f": {len(shown)} of {len(table.overlaps):,} columns, what sorting would change most first"
+    header = ("column", "", "on average", "if sorted by it", "at most")
+    return f'{title}<div class="panel">{html.table(caption, header, rows)}</div>'
 
 
 def _writers(snapshots: Sequence[Commit]) -> str:

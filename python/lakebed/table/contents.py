@@ -232,13 +232,13 @@ def overlap(self: Table, columns: Sequence[str] | None = None, **given: Unpack[O
         columns: names of the table's columns, nested ones by dotted paths; None for all that have metrics.
         where: a condition on the table's columns, SQL text or made with `lakebed.col`; only files are
             compared in which, by partition and statistics, some row may match.
-    Returns: `partition` struct of the partition's types, `column` utf8, `file_count` int64 (data files),
-        `unbounded_file_count` int64 (those with values but without bounds, which may have every value and
-        count for nothing else), `average_depth` float64 and `max_depth` int64, the files whose bounds a value
-        is within, on average and at most over the bounds of the partition's files, and `sorted_depth`
-        float64, that average at least if the files were sorted by the column: 1, or more where whole files
-        have one value. Depths are null where no file has bounds. By columns, then by partitions in the order
-        in which manifests first name them.
+    Returns: `partition` struct of the partition's types, `spec_id` int32 (null for Paimon), `column` utf8,
+        `file_count` int64 (data files), `unbounded_file_count` int64 (those with values but without bounds,
+        which may have every value and count for nothing else), `average_depth` float64 and `max_depth` int64,
+        the files whose bounds a value is within, on average and at most over the bounds of the partition's
+        files, and `sorted_depth` float64, that average at least if the files were sorted by the column: 1, or
+        more where whole files have one value. Depths are null where no file has bounds. By columns, then by
+        partitions in the order in which manifests first name them.
     Raises: SchemaError (no such column), PredicateError, at once; errors of the data when read.
     Cost: that of `files` with the statistics of these columns; memory is that of their bounds in all files.
     Source: none of an engine's; Snowflake's `SYSTEM$CLUSTERING_INFORMATION` gives depths so.

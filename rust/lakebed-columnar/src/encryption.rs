@@ -54,6 +54,11 @@ impl FileKey {
         FileKey { about, ..self }
     }
 
+    /// What its errors end in.
+    pub(crate) fn about(&self) -> &str {
+        &self.about
+    }
+
     /// Appends the text of a piece, which is bound to the prefix and `place`, to `text`. After an error nothing is
     /// appended. Cost: one pass, some gigabytes a second where the processor has instructions for it.
     ///

@@ -151,7 +151,8 @@ impl File {
         key: Option<&Arc<FileKey>>,
     ) -> Result<File> {
         if !format.is_whole(&bytes) {
-            let message = format!("{} file ends without its footer", format.name());
+            let about = key.map_or("", |key| key.about());
+            let message = format!("{} file ends without its footer{about}", format.name());
             let place = Location { offset: Some(bytes.len() as u64), ..Location::default() };
             return Err(Error::new(ErrorKind::Truncated, message).at(place));
         }
@@ -177,6 +178,15 @@ impl File {
         if let Some(Reader::Parquet(file)) = self.reader {
             let (file, first_row) = file.of_range(range);
             (self.reader, self.first_row) = (Some(Reader::Parquet(Box::new(file))), first_row);
+        }
+        self
+    }
+
+    /// The same file, of whose maps with int keys only the items of these keys are wanted: others may be left out.
+    #[must_use]
+    pub fn with_keys(mut self, keys: &[i32]) -> File {
+        if let Some(Reader::Parquet(file)) = self.reader {
+            self.reader = Some(Reader::Parquet(Box::new(file.with_keys(keys.to_vec()))));
         }
         self
     }

@@ -114,6 +114,14 @@ impl ColumnarBatches {
         Some(file.map(of_range).map(ColumnarBatches).map_err(Into::into))
     }
 
+    /// The same, of maps with int keys only with the items of these keys: others may be left out.
+    pub(crate) fn with_keys(self, keys: Option<&[i32]>) -> ColumnarBatches {
+        match keys {
+            Some(keys) => ColumnarBatches(self.0.with_keys(keys)),
+            None => self,
+        }
+    }
+
     /// The number of rows of the file in front of the first batch.
     pub(crate) fn first_row(&self) -> u64 {
         self.0.first_row()

@@ -125,6 +125,14 @@ impl Hybrid {
 /// Unpacks numbers of 1 to 32 bits, lowest bit of each byte first; returns how many these are.
 #[allow(clippy::arithmetic_side_effects, reason = "widths are 1 to 32 bits, and numbers some dozens")]
 fn unpack(packed: &[u8], width: u32, numbers: &mut [u32; UNPACKED]) -> usize {
+    if width <= u8::BITS {
+        // Eight numbers are within a word.
+        let words = packed.chunks_exact(width as usize);
+        words
+            .zip(numbers.as_chunks_mut().0)
+            .for_each(|(group, eight)| *eight = group_of(group).map(u32::from));
+        return packed.len() / width as usize * 8;
+    }
     // Each number is within eight bytes.
     let mut padded = [0_u8; UNPACKED * MOST_BITS as usize / 8 + 8];
     if let Some(bytes) = padded.get_mut(..packed.len()) {

@@ -8,6 +8,7 @@ use lakebed_avro::{Error, ErrorKind, Result};
 use super::decryption::ColumnDecryption;
 use super::footer::Chunk;
 use super::hybrid::LevelStream;
+use super::items::Items;
 use super::levels::count;
 use super::page::{Levels, Page, Pages};
 use super::schema::Leaf;
@@ -39,7 +40,15 @@ struct OpenPage {
     values: Decoder,
 }
 
-/// Some rows of a column. Levels are left out where all are 0.
+/// How much is read.
+#[derive(Clone, Copy)]
+pub(super) enum Amount<'i> {
+    Rows(usize),
+    /// The entries of a map's values, and which of them stay.
+    Entries(usize, Option<&'i Items>),
+}
+
+/// Some rows of a column. Levels are left out where all are 0, and of a map's values.
 pub(super) struct Rows {
     pub(super) entries: usize,
     pub(super) definition: Vec<u8>,
@@ -81,11 +90,16 @@ impl LeafReader {
         self.left == 0
     }
 
-    /// Reads the next `rows` rows.
+    /// Reads the next rows or entries.
     ///
     /// # Errors
-    /// `Count` for a column with fewer rows; those of its pages.
-    pub(super) fn read(&mut self, rows: usize, inflater: &mut Inflater, budget: &mut Budget) -> Result<Rows> {
+    /// `Count` for a column with fewer; those of its pages.
+    pub(super) fn read(
+        &mut self,
+        amount: Amount<'_>,
+        inflater: &mut Inflater,
+        budget: &mut Budget,
+    ) -> Result<Rows> {
         let physical = self.leaf.physical;
         let mut read = Rows {
             entries: 0,
@@ -93,31 +107,44 @@ impl LeafReader {
             repetition: Vec::new(),
             values: Values::new(physical),
         };
+        let (wanted, items) = match amount {
+            Amount::Rows(rows) => (rows, None),
+            Amount::Entries(entries, items) => (entries, items),
+        };
+        let is_flat = self.leaf.repeated == 0 || matches!(amount, Amount::Entries(..));
         let mut started = 0;
-        while self.left > 0 {
+        while self.left > 0 && !(is_flat && started == wanted) {
             if self.page.as_ref().is_none_or(|page| page.left == 0) {
                 self.open_page(inflater, budget)?;
             }
             let Some(page) = &mut self.page else { break };
-            let (entries, there) = match self.leaf.repeated {
-                0 => page.flat(self.leaf, rows.saturating_sub(started), &mut read, budget)?,
-                _ => page.nested(self.leaf, rows, &mut started, &mut read, budget)?,
+            let (entries, there) = match is_flat {
+                true => page.flat(self.leaf, wanted.saturating_sub(started), &mut read, budget)?,
+                false => page.nested(self.leaf, wanted, &mut started, &mut read, budget)?,
             };
-            page.values.read(there, physical, self.dictionary.as_ref(), &mut read.values, budget)?;
+            let (dictionary, values) = (self.dictionary.as_ref(), &mut read.values);
+            match items {
+                None => page.values.read(there, physical, dictionary, values, budget)?,
+                Some(items) => {
+                    let levels = read.definition.get(read.entries..).unwrap_or_default();
+                    let wanted = items.of_values(read.entries, levels, there, self.leaf);
+                    page.values.read_some(there, &wanted, physical, dictionary, values, budget)?;
+                }
+            }
             page.left = page.left.checked_sub(entries).ok_or_else(ends)?;
             self.left = self.left.checked_sub(entries as u64).ok_or_else(ends)?;
             read.entries = read.entries.checked_add(entries).ok_or_else(ends)?;
-            if self.leaf.repeated == 0 {
+            if is_flat {
                 started = read.entries;
-                if started == rows {
-                    break;
-                }
             } else if entries == 0 {
                 break;
             }
         }
-        if started != rows {
+        if started != wanted {
             return Err(Error::new(ErrorKind::Count, "a column has fewer rows than its row group"));
+        }
+        if let Some(items) = items {
+            items.keep(&mut read)?;
         }
         Ok(read)
     }
@@ -199,16 +226,16 @@ impl OpenPage {
         Ok(OpenPage { left: count, repetition, definition, values })
     }
 
-    /// Reads definition levels where each row is one entry. Returns the number of entries, and how many have
-    /// a value.
+    /// Reads definition levels of so many entries. Returns how many the page has of them, and how many of these have a
+    /// value.
     fn flat(
         &mut self,
         leaf: Leaf,
-        rows: usize,
+        entries: usize,
         read: &mut Rows,
         budget: &mut Budget,
     ) -> Result<(usize, usize)> {
-        let entries = rows.min(self.left);
+        let entries = entries.min(self.left);
         let Some(definition) = &mut self.definition else { return Ok((entries, entries)) };
         room(&mut read.definition, entries, budget)?;
         Ok((entries, define(definition, entries, leaf.defined, &mut read.definition)?))

@@ -7,6 +7,7 @@ mod decryption;
 mod delta;
 mod footer;
 mod hybrid;
+mod items;
 mod leaf;
 mod levels;
 mod page;
@@ -25,7 +26,8 @@ use lakebed_avro::{Error, ErrorKind, Limits, Location, Result};
 use self::assemble::assemble;
 use self::decryption::Decryption;
 use self::footer::{Footer, RowGroup};
-use self::leaf::LeafReader;
+use self::items::{Items, PlainMap, WantedKeys};
+use self::leaf::{Amount, LeafReader};
 use self::schema::{Column, Shape, fields};
 use crate::BATCH_ROWS;
 use crate::FileKey;
@@ -44,6 +46,8 @@ pub(crate) struct ParquetFile {
     /// The row groups that are left, with their numbers.
     groups: std::vec::IntoIter<(u64, RowGroup)>,
     open: Option<OpenGroup>,
+    /// The keys whose items are wanted of maps; `None` for all.
+    keys: Option<WantedKeys>,
     inflater: Inflater,
     budget: Budget,
 }
@@ -60,6 +64,8 @@ struct OpenLeaf {
     reader: LeafReader,
     number: usize,
     start: u64,
+    /// The map whose keys it has.
+    map: Option<PlainMap>,
 }
 
 impl ParquetFile {
@@ -92,6 +98,7 @@ impl ParquetFile {
             projected,
             groups,
             open: None,
+            keys: None,
             inflater: Inflater::default(),
             budget,
         })
@@ -108,6 +115,11 @@ impl ParquetFile {
         (self, rows)
     }
 
+    /// The same file, of which only the items of these keys are read of maps with int keys, where that is sooner.
+    pub(crate) fn with_keys(self, keys: Vec<i32>) -> ParquetFile {
+        ParquetFile { keys: Some(WantedKeys::of(keys)), ..self }
+    }
+
     /// The next batch; `None` after the last.
     pub(crate) fn batch(&mut self) -> Result<Option<RecordBatch>> {
         while self.open.as_ref().is_none_or(|group| group.left == 0) {
@@ -120,7 +132,8 @@ impl ParquetFile {
         }
         let Some(group) = &mut self.open else { return Ok(None) };
         let place = Location { block: Some(group.number), ..Location::default() };
-        let batch = group.batch(&self.columns, &self.projected, &mut self.inflater, &mut self.budget);
+        let keys = self.keys.as_ref();
+        let batch = group.batch(&self.columns, &self.projected, keys, &mut self.inflater, &mut self.budget);
         let batch = batch.map_err(|error| error.at(place))?;
         let held = group.leaves.iter().fold(0_u64, |held, leaf| held.saturating_add(leaf.reader.held()));
         self.budget.release_to(held);
@@ -129,14 +142,17 @@ impl ParquetFile {
 
     fn group(&self, number: u64, group: &RowGroup) -> Result<OpenGroup> {
         let mut leaves = Vec::new();
+        let mut maps = Vec::new();
         self.columns.iter().for_each(|column| column.leaves(&mut leaves));
+        self.columns.iter().for_each(|column| column.plain_maps(&mut maps));
         let open = |column: &Column| {
             let Shape::Leaf(leaf) = column.shape else { return None };
             let chunk = group.chunks.get(leaf.number)?;
             let pages = self.decryption.as_ref().map(|file| file.of_column(number, leaf.number, chunk));
             let reader =
                 pages.transpose().and_then(|pages| LeafReader::open(leaf, &self.bytes, chunk, pages));
-            Some(reader.map(|reader| OpenLeaf { reader, number: leaf.number, start: chunk.start }))
+            let map = maps.iter().find(|map| map.keys.number == leaf.number).copied();
+            Some(reader.map(|reader| OpenLeaf { reader, number: leaf.number, start: chunk.start, map }))
         };
         let leaves = leaves.into_iter().filter_map(open).collect::<Result<Vec<_>>>()?;
         Ok(OpenGroup { number, left: group.rows, leaves })
@@ -207,6 +223,7 @@ impl OpenGroup {
         &mut self,
         columns: &[Column],
         schema: &SchemaRef,
+        keys: Option<&WantedKeys>,
         inflater: &mut Inflater,
         budget: &mut Budget,
     ) -> Result<RecordBatch> {
@@ -214,12 +231,24 @@ impl OpenGroup {
         self.left = self.left.saturating_sub(rows as u64);
         let is_last = self.left == 0;
         let mut read = Vec::with_capacity(self.leaves.len());
+        // Of the map whose keys were read last: its entries, and which of them stay.
+        let (mut of_keys, mut items): (Option<usize>, Option<Items>) = (None, None);
         for leaf in &mut self.leaves {
-            let rows = leaf.reader.read(rows, inflater, budget).and_then(|rows| {
-                match is_last && !leaf.reader.is_spent() {
-                    true => Err(Error::new(ErrorKind::Count, "a column has more rows than its row group")),
-                    false => Ok(rows),
+            let amount = match of_keys.take() {
+                Some(entries) => Amount::Entries(entries, items.as_ref()),
+                None => Amount::Rows(rows),
+            };
+            let rows = leaf.reader.read(amount, inflater, budget).and_then(|mut rows| {
+                if is_last && !leaf.reader.is_spent() {
+                    return Err(Error::new(ErrorKind::Count, "a column has more rows than its row group"));
                 }
+                if let Some(map) = leaf.map {
+                    of_keys = Some(rows.entries);
+                    if let Some(keys) = keys {
+                        items = Items::of(&mut rows, map, keys, items.take(), budget)?;
+                    }
+                }
+                Ok(rows)
             });
             read.push(rows.map_err(|error| error.at(leaf.place(columns)))?);
         }

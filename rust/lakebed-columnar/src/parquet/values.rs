@@ -214,6 +214,45 @@ impl Decoder {
     }
 }
 
+impl Decoder {
+    /// Appends those of the next `count` values that have one of the numbers in `wanted`, which ascend from 0.
+    pub(super) fn read_some(
+        &mut self,
+        count: usize,
+        wanted: &[u32],
+        physical: Physical,
+        dictionary: Option<&Values>,
+        values: &mut Values,
+        budget: &mut Budget,
+    ) -> Result<()> {
+        let (Decoder::Dictionary(numbers), Some(entries)) = (&mut *self, dictionary) else {
+            let mut all = Values::new(physical);
+            self.read(count, physical, dictionary, &mut all, budget)?;
+            return values.push_entries(&all, Numbers::Each(wanted), budget);
+        };
+        let (mut wanted, mut picked, mut start) = (wanted.iter().peekable(), Vec::new(), 0_usize);
+        numbers.read(count, |numbers| {
+            let some = match numbers {
+                Numbers::Same(_, some) => some,
+                Numbers::Each(numbers) => numbers.len(),
+            };
+            let end = start.saturating_add(some);
+            while let Some(place) = wanted.next_if(|place| (**place as usize) < end) {
+                picked.push(match numbers {
+                    Numbers::Same(number, _) => number,
+                    Numbers::Each(numbers) => {
+                        let at = (*place as usize).saturating_sub(start);
+                        numbers.get(at).copied().unwrap_or_default()
+                    }
+                });
+            }
+            start = end;
+            Ok(())
+        })?;
+        values.push_entries(entries, Numbers::Each(&picked), budget)
+    }
+}
+
 fn each(values: &mut Values, count: usize, mut push: impl FnMut(&mut Bytes) -> Result<()>) -> Result<()> {
     let Values::Bytes(values) = values else { return Err(ends()) };
     for _ in 0..count {

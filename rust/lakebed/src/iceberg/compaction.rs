@@ -144,7 +144,7 @@ impl BinPack {
         let values = values.collect::<std::result::Result<Vec<_>, _>>()?;
         let fields = partition.fields().clone();
         let own = StructArray::try_new_with_length(fields, values, None, files.num_rows())?;
-        groups(&(Arc::new(own) as ArrayRef))
+        groups(&[Arc::new(own)])
     }
 }
 

@@ -184,10 +184,12 @@ impl SealedKey {
         KeyMetadata::parse(&metadata)
     }
 
-    /// The same error, with the ids of the keys.
+    /// The same error, with the ids of the keys: of bytes that no key decrypts, and of a file that is cut.
     fn naming(&self, error: Error) -> Error {
-        let is_encryption = error.kind() == ErrorKind::Avro(AvroKind::Encryption);
-        if is_encryption { error.adding(&self.names()) } else { error }
+        match error.kind() {
+            ErrorKind::Avro(AvroKind::Encryption | AvroKind::Truncated) => error.adding(&self.names()),
+            _ => error,
+        }
     }
 
     /// The ids of the keys, to end an error with.

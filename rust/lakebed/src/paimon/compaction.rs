@@ -1,11 +1,9 @@
 //! Which data files Paimon's `sys.compact` rewrites, by the kind of the table and its options, as of Paimon 1.4.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, Int32Array, Int64Array, RecordBatch, StringArray, StructArray};
+use arrow_array::{Array, Int32Array, Int64Array, RecordBatch, StringArray};
 use arrow_row::Rows;
-use arrow_schema::{Field, Fields};
 
 use super::binary_row::KeyOrder;
 use super::schema::TableSchema;
@@ -226,7 +224,7 @@ impl Compaction for FullCompaction {
     ) -> Result<Vec<Vec<ChosenFile>>> {
         let vectors = if self.has_vectors { vectors(batch, deletes()?)? } else { HashMap::new() };
         let files = Files::of(batch, vectors)?;
-        let buckets = buckets(batch)?.into_iter();
+        let buckets = groups(&[find(batch, "partition")?, find(batch, "bucket")?])?.into_iter();
         let found: Result<Vec<Vec<Vec<ChosenFile>>>> = match &self.kind {
             Kind::Unbucketed { open_cost, min_files, limit, delete_ratio } => {
                 let taken = (0..batch.num_rows()).map(|row| self.is_taken(&files, row, *delete_ratio));
@@ -258,15 +256,6 @@ impl Compaction for FullCompaction {
         };
         Ok(found?.into_iter().flatten().collect())
     }
-}
-
-/// The rows of each bucket, in the order of their first files.
-fn buckets(files: &RecordBatch) -> Result<Vec<Vec<usize>>> {
-    let columns = [find(files, "partition")?, find(files, "bucket")?];
-    let fields = columns.iter().map(|values| Field::new("", values.data_type().clone(), true));
-    let fields: Fields = fields.collect();
-    let place = StructArray::try_new_with_length(fields, columns.to_vec(), None, files.num_rows())?;
-    groups(&(Arc::new(place) as ArrayRef))
 }
 
 impl FullCompaction {

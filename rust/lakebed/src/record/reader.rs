@@ -73,7 +73,7 @@ impl RecordReader {
         threads: usize,
     ) -> Result<RecordReader> {
         if let Some(batches) = ColumnarBatches::open(&bytes, &resolver.paths(), decoding) {
-            let batches = batches?;
+            let batches = batches?.with_keys(resolver.keys());
             let schema = Arc::clone(batches.schema());
             let (records, first_record) = (resolver.resolve_columns(&schema)?, batches.first_row());
             let (batches, metadata) =

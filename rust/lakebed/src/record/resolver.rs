@@ -65,6 +65,11 @@ impl RecordResolver {
         RecordResolver { keys, ..self }
     }
 
+    /// The keys of [`RecordResolver::keeping`].
+    pub(crate) fn keys(&self) -> Option<&[i32]> {
+        self.keys.as_deref()
+    }
+
     /// The schema of the conformed batches, the same for all writers.
     pub fn schema(&self) -> &SchemaRef {
         &self.schema

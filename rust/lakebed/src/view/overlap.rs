@@ -24,7 +24,7 @@ use crate::record::{column, find, typed};
 use crate::scan::ScanOptions;
 
 /// The columns of files that bounds are taken from.
-const FILES: [&str; 3] = ["content", "partition", "stats"];
+const FILES: [&str; 4] = ["content", "partition", "spec_id", "stats"];
 const DATA: i32 = 0;
 
 /// What files are compared by.
@@ -75,29 +75,37 @@ impl ViewSums for Overlap {
 
     fn rows(&self) -> Result<RecordBatch> {
         let mut rows = OverlapRows::default();
-        let Some(files) = self.all()? else { return rows.shown(new_empty_array(&self.columns.partition)) };
-        let partitions = find(&files, FILES[1])?;
-        let groups = groups(&partitions)?;
-        let stats: &StructArray = column(&files, FILES[2])?;
+        let Some(files) = self.all()? else {
+            let places = [new_empty_array(&self.columns.partition), new_empty_array(&DataType::Int32)];
+            return rows.shown(places);
+        };
+        // Partitions of two specs may have the same values, and are two.
+        let places = [find(&files, FILES[1])?, find(&files, FILES[2])?];
+        let groups = groups(&places)?;
+        let stats: &StructArray = column(&files, FILES[3])?;
         for (name, stats) in self.columns.names.iter().zip(stats.columns()) {
-            let bounds = FileBounds::of(typed(stats, FILES[2])?)?;
+            let bounds = FileBounds::of(typed(stats, FILES[3])?)?;
             for files in &groups {
                 rows.push(name, files, &bounds.depth(files))?;
             }
         }
-        let partitions = take(&partitions, &UInt64Array::from(std::mem::take(&mut rows.firsts)), None)?;
-        rows.shown(partitions)
+        let firsts = UInt64Array::from(std::mem::take(&mut rows.firsts));
+        let [partitions, specs] = places.map(|values| take(&values, &firsts, None));
+        rows.shown([partitions?, specs?])
     }
 }
 
-/// The rows of files, by partition, in the order of their first files.
-pub(crate) fn groups(partitions: &ArrayRef) -> Result<Vec<Vec<usize>>> {
-    if matches!(partitions.data_type(), DataType::Struct(fields) if fields.is_empty()) {
-        let all: Vec<usize> = (0..partitions.len()).collect();
-        return Ok(if all.is_empty() { Vec::new() } else { vec![all] });
+/// The rows of files that have the same values in these columns, in the order of their first files.
+pub(crate) fn groups(columns: &[ArrayRef]) -> Result<Vec<Vec<usize>>> {
+    let is_empty = |kind: &DataType| matches!(kind, DataType::Struct(fields) if fields.is_empty());
+    let rows = columns.first().map_or(0, |values| values.len());
+    let columns: Vec<ArrayRef> =
+        columns.iter().filter(|values| !is_empty(values.data_type())).cloned().collect();
+    if columns.is_empty() {
+        return Ok(if rows == 0 { Vec::new() } else { vec![(0..rows).collect()] });
     }
-    let converter = RowConverter::new(vec![SortField::new(partitions.data_type().clone())])?;
-    let keys = converter.convert_columns(&[Arc::clone(partitions)])?;
+    let sorted = columns.iter().map(|values| SortField::new(values.data_type().clone()));
+    let keys = RowConverter::new(sorted.collect())?.convert_columns(&columns)?;
     let (mut numbers, mut groups) = (HashMap::new(), Vec::<Vec<usize>>::new());
     for (row, key) in keys.iter().enumerate() {
         let number = *numbers.entry(key).or_insert(groups.len());
@@ -231,10 +239,11 @@ impl OverlapRows {
         Ok(())
     }
 
-    fn shown(self, partitions: ArrayRef) -> Result<RecordBatch> {
+    fn shown(self, [partitions, specs]: [ArrayRef; 2]) -> Result<RecordBatch> {
         let rows = partitions.len();
         let columns: Vec<(&str, ArrayRef)> = vec![
             ("partition", partitions),
+            ("spec_id", specs),
             ("column", Arc::new(StringArray::from(self.columns))),
             ("file_count", Arc::new(Int64Array::from(self.files))),
             ("unbounded_file_count", Arc::new(Int64Array::from(self.unbounded))),

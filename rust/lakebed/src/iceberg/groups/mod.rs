@@ -1,6 +1,7 @@
 //! Sums over live files by partition.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use arrow_array::{
     Array, ArrayRef, BinaryArray, Int32Array, Int64Array, RecordBatch, StructArray, UInt64Array,
@@ -206,6 +207,28 @@ impl PartitionGroups {
         let groups = order.iter().filter_map(|number| self.groups.get(*number)).collect();
         let rows = UInt64Array::from_iter_values(order.iter().map(|number| *number as u64));
         Ok((groups, take(&self.tuples()?, &rows, None)?))
+    }
+
+    /// The groups of each tuple in one, with its tuple: the spec is that of the newest commit.
+    ///
+    /// # Errors
+    /// `Mismatch` for sums that do not fit 64 bits.
+    pub(crate) fn by_tuple(&self) -> Result<(Vec<PartitionSums>, ArrayRef)> {
+        let tuples = self.tuples()?;
+        let rows = crate::view::groups(&[Arc::clone(&tuples)])?;
+        let firsts = rows.iter().filter_map(|rows| rows.first()).map(|first| *first as u64);
+        let firsts = UInt64Array::from_iter_values(firsts);
+        let of_tuple = |rows: Vec<usize>| {
+            let mut groups = rows.into_iter().filter_map(|row| self.groups.get(row));
+            let first = groups.next().cloned().unwrap_or_default();
+            groups.try_fold(first, |mut sums, group| {
+                let is_newer = group.last_updated > sums.last_updated;
+                let spec_id = if is_newer { group.spec_id } else { sums.spec_id };
+                sums.absorb(group)?;
+                Ok(PartitionSums { spec_id, ..sums })
+            })
+        };
+        Ok((rows.into_iter().map(of_tuple).collect::<Result<_>>()?, take(&tuples, &firsts, None)?))
     }
 
     /// The tuple of each group.

@@ -16,6 +16,7 @@ use super::manifest_list::DELETES;
 use super::metadata::MetadataLogEntry;
 use super::reach::{ReachedManifest, TableReach, WalkInputs};
 use super::table::Table;
+use super::write::FormatVersion;
 use crate::distributed::Distributed;
 use crate::error::{Error, ErrorKind, Result};
 use crate::reach::{self, Kind, Kinds, Partitioner, Reach, RootSets, SetId, WalkOptions, records};
@@ -28,7 +29,8 @@ use crate::scan::{ScanOptions, threads};
 ///
 /// # Errors
 /// `Location` for a path that no prefix covers; `Argument` for a state that nothing precedes; `Unsupported`
-/// for an encrypted table, and for files in a format that cannot be written; those of reading and writing.
+/// for an encrypted table, and for files in a format that cannot be written; `Version` for a table of format version 4;
+/// those of reading and writing.
 /// After an error nothing of the copy is left.
 pub(super) fn rewrite_paths(
     table: &Table,
@@ -44,6 +46,9 @@ pub(super) fn rewrite_paths(
         let message = "the table is encrypted: its metadata cannot be rewritten";
         return Err(Error::new(ErrorKind::Unsupported, message).in_file(table.metadata_file()));
     }
+    // Of version 4 paths may be relative, and how they are written is not final.
+    let version = FormatVersion::try_from(named.metadata.format_version);
+    version.map_err(|error| error.in_file(table.metadata_file()))?;
     let before = EarlierCopies::read(table, &named, job.since.as_ref())?;
     let location = named.metadata.location.clone();
     let limits = table.decoding().limits;

@@ -46,23 +46,24 @@ fn rows(table: &Table, request: &Request) -> Result<Batches> {
     {
         groups.extend(&files?)?;
     }
-    let rows = Rows(groups.groups().iter());
+    let (groups, tuples) = groups.by_tuple()?;
+    let rows = Rows(groups.iter());
     let fields = columns(table)?;
     let arrays = fields.iter().map(|field| match field.name().as_str() {
-        "partition" => groups.tuples(),
+        "partition" => Ok(Arc::clone(&tuples)),
         "spec_id" => Ok(rows.ints(|group| group.spec_id)),
         "record_count" => Ok(rows.longs(|group| group.data.records)),
-        "file_count" => counts(groups.groups(), |group| group.data.files),
+        "file_count" => counts(&groups, |group| group.data.files),
         "total_data_file_size_in_bytes" => Ok(rows.longs(|group| group.data_bytes)),
         "position_delete_record_count" => Ok(rows.longs(|group| group.position_deletes.records)),
-        "position_delete_file_count" => counts(groups.groups(), |group| group.position_deletes.files),
+        "position_delete_file_count" => counts(&groups, |group| group.position_deletes.files),
         "equality_delete_record_count" => Ok(rows.longs(|group| group.equality_deletes.records)),
-        "equality_delete_file_count" => counts(groups.groups(), |group| group.equality_deletes.files),
+        "equality_delete_file_count" => counts(&groups, |group| group.equality_deletes.files),
         "last_updated_at" => rows.instants(|group| group.last_updated.0),
         _ => Ok(rows.longs(|group| group.last_updated.1)),
     });
     let arrays = arrays.collect::<Result<Vec<_>>>()?;
-    whole(fields, arrays, groups.groups().len())
+    whole(fields, arrays, groups.len())
 }
 
 /// A number of files in 32 bits, as in the engine.
