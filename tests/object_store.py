@@ -89,7 +89,7 @@ def minio(program: str) -> Iterator[str]:
 def _answers(address: str) -> bool:
     connection = http.client.HTTPConnection(address, timeout=5)
     try:
-        connection.request("GET", "/minio/health/ready")
+        connection.request("GET", "/minio/health/cluster")
         return connection.getresponse().status == 200
     except OSError:
         return False

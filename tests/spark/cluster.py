@@ -157,7 +157,8 @@ def speculated(path: str, folder: str) -> dict[str, Any]:
 
 def s3a(uri: str, argument: str) -> dict[str, Any]:
     """What gives the rows of one process, whoever reads manifests, and which of the two did; and the requests
-    for manifests that each of the two made, beside how many manifests there are.
+    for manifests that each of the two made, beside how many manifests there are, and how many of these delete
+    files.
     """
     os.environ["PYSPARK_PYTHON"] = sys.executable
     server, jars = argument.split(";")
@@ -187,7 +188,8 @@ def _by_both(uri: str, address: str, jars: str, proxied: Proxy) -> dict[str, Any
             # Of the last view.
             of_manifests = (one for one in proxied.asked if re.search("/manifest-(?!list-)", one.path))
             answer[f"requests, {read}"] = Counter(one.method for one in of_manifests)
-        answer["manifests"] = table.manifests().to_arrow().num_rows
+        deleted = table.manifests().to_arrow()["deleted_files_count"].to_pylist()
+        answer["manifests"], answer["deleting"] = len(deleted), sum(count > 0 for count in deleted)
     return answer
 
 

@@ -24,7 +24,12 @@ from pyspark.errors import PySparkException
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore::lakebed.errors.LakebedWarning")]
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.filterwarnings("ignore::lakebed.errors.LakebedWarning"),
+    # By PySpark 3.5, of pandas.
+    pytest.mark.filterwarnings("ignore:is_datetime64tz_dtype:DeprecationWarning"),
+]
 
 EACH = long_or(5, 15)
 """Of each format and run: so many histories."""

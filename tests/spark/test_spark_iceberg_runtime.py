@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import time
 from datetime import datetime, timezone
@@ -147,7 +148,9 @@ def test_the_runtime_finds_the_same_orphans(
             pytest.skip("the runtime fails at manifests that stand in no list")
         found = opened.orphans(now).to_arrow()["file_path"].to_pylist()
         deleted = spark_runtimes.orphans(metadata, int(now.timestamp() * 1000))
-    assert sorted(found) == sorted(path.removeprefix("file:") for path in deleted)
+    # Some tables name their files with a scheme.
+    ours, theirs = ([re.sub("^file:/+", "/", path) for path in paths] for paths in (found, deleted))
+    assert sorted(ours) == sorted(theirs)
     assert sum(path.endswith(("/x", "/x.parquet", "/x.avro")) for path in found) == 3
 
 
@@ -196,7 +199,7 @@ def files_to_copy(
     source, target = table.info["location"], "/elsewhere/t"
     location = Path(source.removeprefix("file://"))
     with stands_at(location, folder / "old"):
-        metadata = str(location / table.info["metadata_file"])
+        metadata = f"{source}/{table.info['metadata_file']}"
         opened = lakebed.open_table(metadata)
         if None in opened.snapshots(columns=["manifest_list"]).to_arrow()[0].to_pylist():
             pytest.skip("the runtime fails at manifests that stand in no list")

@@ -209,13 +209,18 @@ impl PartitionGroups {
         Ok((groups, take(&self.tuples()?, &rows, None)?))
     }
 
-    /// The groups of each tuple in one, with its tuple: the spec is that of the newest commit.
+    /// The groups of each tuple in one, with its tuple, where `kind` says the same of their specs: the spec is that of the
+    /// newest commit.
     ///
     /// # Errors
     /// `Mismatch` for sums that do not fit 64 bits.
-    pub(crate) fn by_tuple(&self) -> Result<(Vec<PartitionSums>, ArrayRef)> {
+    pub(crate) fn by_tuple(
+        &self,
+        kind: impl Fn(i32) -> Option<u64>,
+    ) -> Result<(Vec<PartitionSums>, ArrayRef)> {
         let tuples = self.tuples()?;
-        let rows = crate::view::groups(&[Arc::clone(&tuples)])?;
+        let kinds: UInt64Array = self.groups.iter().map(|group| kind(group.spec_id)).collect();
+        let rows = crate::view::groups(&[Arc::new(kinds), Arc::clone(&tuples)])?;
         let firsts = rows.iter().filter_map(|rows| rows.first()).map(|first| *first as u64);
         let firsts = UInt64Array::from_iter_values(firsts);
         let of_tuple = |rows: Vec<usize>| {

@@ -1,5 +1,6 @@
 //! `partitions`: sums over live files (Iceberg's `PartitionsTable.java`).
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Int32Array};
@@ -8,6 +9,7 @@ use arrow_schema::{DataType, Field, TimeUnit};
 use crate::error::{Error, ErrorKind, Result};
 use crate::grouping::FileGroups as _;
 use crate::iceberg::groups::{PartitionGroups, PartitionSums};
+use crate::iceberg::partition::PartitionSpec;
 use crate::iceberg::scan::{Plan, rows_of};
 use crate::iceberg::table::Table;
 use crate::iceberg::view::Role;
@@ -40,13 +42,19 @@ fn columns(table: &Table) -> Result<Vec<Field>> {
 
 fn rows(table: &Table, request: &Request) -> Result<Batches> {
     let types = table.current_types()?;
+    // The engine compares tuples of specs that have as many of the fields, whichever these are.
+    let count = |spec: &PartitionSpec| {
+        let has = |id| spec.fields.iter().any(|field| field.field_id == id);
+        types.partition.fields.iter().filter(|unified| has(unified.field.field_id)).count() as u64
+    };
+    let present: HashMap<i32, u64> = types.specs.iter().map(|spec| (spec.spec_id, count(spec))).collect();
     let mut groups = PartitionGroups::new(&types.partition, table.commit_times()?)?;
     let manifests = Plan::new(table, None)?.of_role(Role::Live);
     for files in rows_of(table, Role::Live, types, PartitionGroups::INPUT, None, manifests, request.threads)?
     {
         groups.extend(&files?)?;
     }
-    let (groups, tuples) = groups.by_tuple()?;
+    let (groups, tuples) = groups.by_tuple(|spec_id| present.get(&spec_id).copied())?;
     let rows = Rows(groups.iter());
     let fields = columns(table)?;
     let arrays = fields.iter().map(|field| match field.name().as_str() {
