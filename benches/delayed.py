@@ -32,24 +32,28 @@ class DelayedFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec has
         self._seconds = milliseconds / 1000
         self._local = LocalFileSystem()
 
+    def wait(self) -> None:
+        """What a request costs."""
+        time.sleep(self._seconds)
+
     @classmethod
     def _strip_protocol(cls, path: str) -> str:
         return str(LocalFileSystem._strip_protocol(path))
 
     def ls(self, path: str, detail: bool = True, **_: Any) -> Any:
         """As fsspec has it: one request."""
-        time.sleep(self._seconds)
+        self.wait()
         return self._local.ls(path, detail=detail)
 
     def info(self, path: str, **_: Any) -> Any:
         """As fsspec has it: one request."""
-        time.sleep(self._seconds)
+        self.wait()
         return self._local.info(path)
 
     def _open(self, path: str, mode: str = "rb", **_: Any) -> io.BytesIO:
         if mode != "rb":
             raise NotImplementedError(f"only reading, not {mode!r}")
-        time.sleep(self._seconds)
+        self.wait()
         return io.BytesIO(Path(path).read_bytes())
 
 

@@ -180,5 +180,6 @@ def test_tasks_of_any_stage_that_run_twice_change_no_row(tmp_path):
     assert struck_in(found) == EVERY_STAGE
     for job in found:
         # It waited for the other attempt, which came.
+        assert len(job.struck) == 1, job
         (task,) = job.struck
         assert int(task.split(".")[1]) in job.stage.again, job
