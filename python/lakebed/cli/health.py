@@ -12,7 +12,6 @@ from lakebed import _native, fleet
 from lakebed._pyarrow import pa
 from lakebed.advice.calls import ENGINES
 from lakebed.cli import openmetrics, options, render, thresholds
-from lakebed.cli.failures import Failure
 from lakebed.cli.health_rows import (
     OF_FLEETS,
     HealthAnswer,
@@ -130,11 +129,11 @@ def command(
         print_lines(found, failed)
     else:
         for failure in failed:
-            Failure(f"{failure.named.name}: {failure.message}").show()
+            failure.show()
         for one in found if is_shown and not is_upright else ():
             one.say(engine)
         if output == _OPENMETRICS:
-            measured = [one.measured(columns) for one in found]
+            measured = [one.measured(of_health) for one in found]
             write_lines(openmetrics.lines([*measured, *(one.measured() for one in failed)]), output_file)
         elif not explain:
             write_rows(found, failed, columns, is_fleet, output, output_file)
