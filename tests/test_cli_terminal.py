@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import html
+import itertools
 import json
 import os
 import re
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -110,6 +113,23 @@ def test_nothing_is_broken_within_a_word(monkeypatch: pytest.MonkeyPatch) -> Non
     assert line.split() == ["location", TABLE]
 
 
+@pytest.mark.parametrize("name", ["a table of many words", "a `b` c"])
+def test_calls_whose_names_have_quotes_are_whole(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few_snapshots(monkeypatch)
+    shutil.copytree(SAMPLE_TABLE, table := tmp_path / "odd.db" / name)
+    ((finding,),) = (row["findings"] for row in printed("health", table))
+    for command, engine in itertools.product(("health", "show"), ("spark", "python")):
+        with documents.terminal(80):
+            lines = run(command, str(table), "--engine", engine).stdout.splitlines()
+        for call in finding["calls"][engine]:
+            assert any(line.endswith(f"`{call}`") for line in lines), call
+    assert run("report", table, "--engine", "python", "-o", tmp_path / "page.html").exit_code == 0
+    page = (tmp_path / "page.html").read_text("utf-8")
+    assert all(f"<code>{html.escape(call)}</code>" in page for call in finding["calls"]["python"])
+
+
 @pytest.mark.parametrize("view", ["plan", "files"])
 def test_steps_fit_the_terminal(view: str) -> None:
     words = (view, ICEBERG, *MOVED, "--where", "region = 'emea'", "--explain")
@@ -136,6 +156,15 @@ def test_steps_fit_the_terminal(view: str) -> None:
 )
 def test_lines_are_broken_between_words(text: str, lines: list[str]) -> None:
     assert wrapped(text, 8) == lines
+
+
+def test_a_part_that_is_one_word_is_not_broken() -> None:
+    assert wrapped("run `a `b c` d` now, `e f g`", 8, whole="`a `b c` d`") == [
+        "run",
+        "`a `b c` d`",
+        "now,",
+        "`e f g`",
+    ]
 
 
 @pytest.mark.parametrize("view", ["files", "reachable"])
@@ -306,8 +335,10 @@ def test_findings_are_in_the_rows_of_json(monkeypatch: pytest.MonkeyPatch) -> No
 def test_calls_of_another_engine(terminal: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     few_snapshots(monkeypatch)
     assert "CALL sys.expire_snapshots(`table` => " in terminal("health", TABLE, "--engine", "flink").stdout
+    assert "CALL sys.expire_snapshots(`table` => " in terminal("show", TABLE, "--engine", "flink").stdout
     # Trino does not write Paimon.
-    assert "in Spark: `CALL " in " ".join(terminal("health", TABLE, "--engine", "trino").stdout.split())
+    for command in ("health", "show"):
+        assert "in Spark: `CALL " in " ".join(terminal(command, TABLE, "--engine", "trino").stdout.split())
 
 
 def test_rows_are_filtered_by_their_own_columns_sorted_and_limited() -> None:

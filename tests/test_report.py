@@ -345,6 +345,21 @@ def test_the_command_writes_the_page(tmp_path: Path) -> None:
         lakebed.report([], tmp_path / "nowhere" / "x.html")
 
 
+def test_its_calls_are_those_of_an_engine(tmp_path: Path) -> None:
+    table = made(tmp_path / "t", ["a"], commits=6)
+    findings = table.health().findings()
+    for engine in ("spark", "trino", "flink"):
+        text = page_of(table, engine=engine).text
+        calls = [call for one in findings for call in one["calls"][engine]]
+        assert calls
+        assert all(call in text for call in calls), engine
+    done = run("report", table.location, "--engine", "trino", "-o", tmp_path / "report.html")
+    assert (done.exit_code, done.output) == (0, "")
+    assert "EXECUTE optimize" in (tmp_path / "report.html").read_text("utf-8")
+    with pytest.raises(ValueError, match="engine is one of 'spark', 'trino', 'flink', 'python', not 'hive'"):
+        lakebed.report(table, engine="hive")
+
+
 def test_the_commands_that_it_advises_open_the_table_as_it_was_opened(tmp_path: Path) -> None:
     table, file = made(tmp_path / "t", ["a"], commits=4), tmp_path / "report.html"
     output("report", table.location, "--branch", "main", "-o", file)

@@ -48,11 +48,13 @@ class Explain:
         steps: the steps, in their order.
         reason: of a plan, what left out most files, or why most of them are left; of other views None.
         advice: what would leave fewer files, with the call to type; None where nothing is known to.
+        call: the call that the advice has, if any.
     """
 
     steps: tuple[Step, ...]
     reason: str | None = None
     advice: str | None = None
+    call: str | None = None
 
     @classmethod
     def from_json(cls, text: str) -> Explain:
@@ -95,8 +97,9 @@ def as_text(explain: Explain, width: int | None = None) -> str:
         reasons = [why] if width is None else wrapped(why, max(width - before, _LEAST_WIDTH))
         lines.append("  ".join([*shown, reasons[0]]).rstrip())
         lines += (" " * before + reason for reason in reasons[1:])
+    call = "" if explain.call is None else printable(f"`{explain.call}`")
     for text in explain._conclusion():
-        lines += [text] if width is None else wrapped(text, width)
+        lines += [text] if width is None else wrapped(text, width, whole=call)
     return "\n".join(lines)
 
 

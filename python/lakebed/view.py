@@ -280,7 +280,7 @@ class PlanScan(ViewScan):
         """
         steps = super().explain().steps
         found = conclude(steps, self._options.where, self._overlap, self._procedures)
-        return Explain(steps, found.reason, found.advice)
+        return Explain(steps, found.reason, found.advice, found.call)
 
     def _procedures(self) -> Procedures:
         """The calls of the table. Cost: reads its schemas."""

@@ -10,7 +10,6 @@ import click
 
 from lakebed import _native, fleet
 from lakebed._pyarrow import pa
-from lakebed.advice.calls import ENGINES
 from lakebed.cli import openmetrics, options, render, thresholds
 from lakebed.cli.health_rows import (
     OF_FLEETS,
@@ -41,13 +40,7 @@ _OPENMETRICS = "openmetrics"
 @click.option(
     "--thresholds", "list_thresholds", is_flag=True, help="List those in force instead of the rows."
 )
-@click.option(
-    "--engine",
-    type=click.Choice(ENGINES),
-    default=ENGINES[0],
-    show_default=True,
-    help="Whose calls are shown, where it has some for a problem. flink: SQL for Paimon, Java for Iceberg.",
-)
+@options.engine
 @click.option(
     "--fail-if",
     metavar="SQL",

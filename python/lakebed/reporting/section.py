@@ -16,6 +16,7 @@ from lakebed.reporting.numbers import Commit, Writer
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from lakebed.advice.findings import Instruction
     from lakebed.reporting.numbers import Numbers
 
 _ROWS, _MOST_WRITERS = 10, 7
@@ -106,16 +107,18 @@ def _rows(many: int) -> tuple[str, str]:
 
 
 def _findings(table: Numbers) -> str:
-    def steps(text: str) -> str:
-        return "".join(f"<li>{html.code(step)}</li>" for step in text.split("; "))
+    def shown(step: Instruction) -> str:
+        typed = f"<code>{escape(step.command)}</code>" if step.command else ""
+        return f"<li>{html.code(step.before)}{typed}{escape(step.after)}</li>"
 
     found = [
-        f'<div class="finding"><b>{escape(finding.what)}</b><ul>{steps(finding.next_step)}</ul></div>'
+        f'<div class="finding"><b>{escape(finding.what)}</b><ul>'
+        f"{''.join(map(shown, finding.steps(table.engine)))}</ul></div>"
         for finding in table.findings
     ]
     mood = "bad" if found else "good"
-    shown = f'<span class="verdict {mood}">{escape(verdict(table.findings))}</span>'
-    return f"<h3>Findings: {shown}</h3>{''.join(found)}"
+    whole = f'<span class="verdict {mood}">{escape(verdict(table.findings))}</span>'
+    return f"<h3>Findings: {whole}</h3>{''.join(found)}"
 
 
 def _storage(table: Numbers) -> str:
