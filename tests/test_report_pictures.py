@@ -147,6 +147,26 @@ def test_any_target_is_within_the_picture(size: int, target: int | None) -> None
     assert all(0 <= mark <= 100 for mark in marks)
     places = [float(bar["x"].rstrip("%")) for bar in drawn(text, "bar")]
     assert all(0 <= place <= 100 for place in places)
+    # No number of the scale is over the target's line or name, whichever way that goes.
+    ends = [float(number["x"].rstrip("%")) for number in drawn(text, "scale")]
+    assert all(abs(end - mark) >= 30 for end in ends for mark in marks)
+
+
+def test_the_target_is_within_what_is_drawn() -> None:
+    text = pictures.sizes(sizes((1000, 16)), Target(512 * MIB, "option"), 32 * MIB)
+    (mark,) = drawn(text, "mark")
+    assert float(mark["x1"].rstrip("%")) < 95
+
+
+@pytest.mark.parametrize("files", [*range(1, 60), 199, 201, 205])
+def test_a_curve_strikes_no_number_of_the_scale_through(files: int) -> None:
+    rows = [{**row, "files": files} for row in growth(2)]
+    text = pictures.over_time(rows, "files", counted, "files")
+    (dot,) = drawn(text, "dot")
+    curve, numbers = float(dot["cy"]), [float(number["y"]) for number in drawn(text, "scale")]
+    assert numbers
+    # Digits are nine pixels high, the curve is two.
+    assert not any(base - 9 <= curve + 1 and curve - 1 <= base for base in numbers)
 
 
 def test_the_largest_of_many_partitions_is_drawn() -> None:

@@ -36,7 +36,7 @@ def section(place: int, table: Numbers, *, named: bool) -> str:
     """What is known of a table. Args: place, by which the list of all finds it; named, whether its name is
     above it.
     """
-    class_, title = ("", f"<h2>{escape(table.name)}</h2>") if named else (' class="only"', "")
+    class_, title = ("", f"<h2>{html.name(table.name)}</h2>") if named else (' class="only"', "")
     parts = [
         f'<section id="table-{place}"{class_}>\n{title}',
         _about(table),
@@ -219,7 +219,7 @@ def _partitions(caption: str, rows: Sequence[dict[str, Any]], columns: Sequence[
     forms = {column: in_bytes if column == "file_size_in_bytes" else number for column in columns}
     cells = [
         [
-            escape(row["label"]),
+            html.name(row["label"]),
             html.share_bar(row[columns[0]] or 0, rows[0][columns[0]] or 0),
             *(escape(forms[column](row[column])) for column in columns),
         ]
