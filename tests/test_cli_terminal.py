@@ -177,7 +177,9 @@ def test_rows_of_files_have_a_total(terminal: Any, view: str) -> None:
 
 def test_views_without_rows_say_so(terminal: Any) -> None:
     assert terminal("verify", TABLE).stderr.startswith("nothing is wrong\n")
-    assert terminal("files", TABLE, "--where", "region = 'nowhere'").stderr.startswith("no rows\n")
+    for view in ("files", "reachable"):
+        assert terminal(view, TABLE, "--filter", "file_path = 'nowhere'").stderr.splitlines()[0] == "no rows"
+        assert "in all" not in terminal(view, TABLE, "--filter", "file_path = 'nowhere'").stderr
 
 
 def test_a_difference_says_what_it_comes_to(terminal: Any) -> None:
@@ -202,6 +204,17 @@ def test_health_stands_upright(terminal: Any) -> None:
 def few_snapshots(monkeypatch: pytest.MonkeyPatch) -> None:
     """Has more than nine of them count as a problem."""
     monkeypatch.setattr("lakebed.cli.thresholds.configured", lambda: [("lakebed.toml", {"snapshots": 9})])
+
+
+@pytest.mark.parametrize("columns", [40, 80, 83, 120])
+def test_names_of_thresholds_stay_beside_their_values(columns: int) -> None:
+    with documents.terminal(columns):
+        note = run("health", TABLE).stderr
+    first, *lines = [line.strip() for line in note.strip().splitlines()]
+    assert first.startswith("thresholds: small_bytes 32 MiB,")
+    for part in ", ".join(line.rstrip(",") for line in lines).split(", "):
+        assert re.fullmatch(r"\w+ [\d.]+( [KMG]iB)?", part), part
+    assert max(map(len, note.splitlines())) <= columns
 
 
 def test_health_marks_problems(terminal: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lakebed._display import count, size, threshold
+from lakebed._display import count, size
+from lakebed._display import thresholds as thresholds_of
 from lakebed.advice.calls import ENGINES, Procedures
 from lakebed.advice.names import TableName
 from lakebed.advice.thresholds import SMALL_BYTES
@@ -121,12 +122,12 @@ class _Row:
         if small <= limits.small_files * least or 2 * small <= files:
             return
         asked = "" if limits.small_bytes == SMALL_BYTES else f" --small-bytes {limits.small_bytes}"
-        taken = ""
-        if limits.rewrite_bytes is not None and not self._of["max_level"]:
-            taken = f" (rewrites take those below {threshold(limits.rewrite_bytes)})"
+        is_said = limits.rewrite_bytes is not None and not self._of["max_level"]
+        below, *rest = thresholds_of(limits.small_bytes, *((limits.rewrite_bytes or 0,) if is_said else ()))
+        taken = "".join(f" (rewrites take those below {one})" for one in rest)
         yield Finding(
             "small_file_count",
-            f"{small:,} of {files:,} data files are below {threshold(limits.small_bytes)}{taken}",
+            f"{small:,} of {files:,} data files are below {below}{taken}",
             "compact them",
             self._calls.compact(),
             (

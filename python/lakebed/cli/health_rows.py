@@ -11,6 +11,7 @@ import click
 
 from lakebed import _display, _native, fleet
 from lakebed._pyarrow import pa
+from lakebed._text import packed
 from lakebed._values import to_records, to_text
 from lakebed.advice import TableName, findings
 from lakebed.advice.calls import ENGINES
@@ -176,7 +177,9 @@ class TableHealth:
             render.sections(shown, {finding.column for finding in self.found})
             click.echo()
             render.problems(self.found, engine)
-        render.note("thresholds: " + ", ".join(_in_words(*one) for one in self.answer.limits.in_force()))
+        *before, last = (_in_words(*one) for one in self.answer.limits.in_force())
+        words = ["thresholds:", *(f" {one}," for one in before), f" {last}"]
+        render.note("\n".join(packed(words, render.width())))
 
     def line(self, columns: list[str] | None, is_fleet: bool, with_findings: bool) -> pa.Table:
         """What is written of it."""

@@ -212,8 +212,9 @@ def width() -> int:
 
 
 def note(text: str) -> None:
-    """A remark about rows, on standard error."""
-    stderr().print(text, style="dim", markup=False, highlight=False)
+    """A remark about rows, on standard error; nothing where it is empty."""
+    if text:
+        stderr().print(text, style="dim", markup=False, highlight=False)
 
 
 def stderr() -> Console:
@@ -246,13 +247,17 @@ def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def total_of_files(rows: Rows) -> str:
-    """How many rows there are, and how large their files are in all, where the rows say it."""
+    """How many rows there are, and how large their files are in all, where the rows say it; nothing where
+    there are none.
+    """
     many, size, is_known = 0, 0, False
     for batch in rows.to_arrow_batch_reader():
         many += batch.num_rows
         is_known = "file_size_in_bytes" in batch.schema.names
         if is_known:
             size += pc.sum(batch["file_size_in_bytes"]).as_py() or 0
+    if not many:
+        return ""
     return f"in all {count(many, 'row')}" + (f", {_display.size(size)}" if is_known else "")
 
 
