@@ -231,7 +231,27 @@ def test_a_catalog_and_its_namespaces(tmp_path: Path) -> None:
     done = run_of_catalog(tmp_path, "find", "--catalog", "lake", "-o", "json")
     assert done.returncode == 1
     assert [row["name"] for row in rows_of(done.stdout)] == ["db.orders", "db.inner.items", "other.gone"]
-    assert rows_of(done.stdout)[0]["location"] == orders.location()
+    # As `health` has it.
+    assert (
+        rows_of(done.stdout)[0]["location"]
+        == rows[0]["location"]
+        == orders.location().removeprefix("file://")
+    )
     assert done.stderr.startswith("error: other.gone: ")
     words = ("find", "--catalog", "lake", "db", "--filter", "name like '%items'", "--columns", "name")
     assert run_of_catalog(tmp_path, *words, "-o", "csv").stdout.split() == ["name", "db.inner.items"]
+
+
+def test_a_namespace_that_is_not_there_is_said_to_be_none(tmp_path: Path) -> None:
+    catalog = tables.sqlite(tmp_path)
+    tables.orders(catalog)
+    catalog.create_namespace("empty")
+    configured(tmp_path, lake=catalog.properties)
+    for name, what in (("nowhere", "namespace"), ("db.nothing", "table or namespace")):
+        said = f"the catalog has no {what} {name}\n"
+        for command, before in (("health", ""), ("find", f"{name}: ")):
+            done = run_of_catalog(tmp_path, command, "--catalog", "lake", name)
+            assert (done.returncode, done.stderr) == (1, f"error: {before}{said}")
+            assert name not in done.stdout
+    done = run_of_catalog(tmp_path, "find", "--catalog", "lake", "empty", "-o", "json")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
