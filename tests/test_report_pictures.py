@@ -147,9 +147,20 @@ def test_any_target_is_within_the_picture(size: int, target: int | None) -> None
     assert all(0 <= mark <= 100 for mark in marks)
     places = [float(bar["x"].rstrip("%")) for bar in drawn(text, "bar")]
     assert all(0 <= place <= 100 for place in places)
-    # No number of the scale is over the target's line or name, whichever way that goes.
-    ends = [float(number["x"].rstrip("%")) for number in drawn(text, "scale")]
-    assert all(abs(end - mark) >= 30 for end in ends for mark in marks)
+
+
+@pytest.mark.parametrize("target", [1 << 14, 3 * MIB, 128 * MIB, 512 * MIB, 1 << 60])
+@pytest.mark.parametrize("small", [1, 30, 123_456])
+def test_no_number_is_over_the_target(small: int, target: int) -> None:
+    text = pictures.sizes(sizes((1000, small), (6 * MIB, 10)), Target(target, "option"), 32 * MIB)
+    (mark,), (name,) = drawn(text, "mark"), drawn(text, "marked")
+    line, words = float(mark["x1"].rstrip("%")), float(name["x"].rstrip("%"))
+    (end,) = {float(number["x"].rstrip("%")) for number in drawn(text, "scale")}
+    widest = max(map(len, texts(text, "scale")))
+    # Two percents of a phone are a digit.
+    assert abs(end - line) > 2 * widest
+    # The name goes away from where the numbers are, or is far from them.
+    assert (words - line) * (end - line) < 0 or abs(end - line) > 50
 
 
 def test_the_target_is_within_what_is_drawn() -> None:

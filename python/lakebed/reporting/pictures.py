@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 # Places across that points are drawn at.
 _MOST_POINTS, _MOST_DOTS = 300, 120
+# What a digit takes of the width of a phone [%].
+_DIGIT = 2.4
 # A lane of dots [px].
 _LANE = 40
 
@@ -81,10 +83,11 @@ def sizes(counts: Sequence[int], target: Target, small_bytes: int) -> str:
     whole = sum(counts)
     most = max(range(len(counts)), key=counts.__getitem__)
     label = f"{count(whole, 'data file')} by size, most of them {_class(most)}"
-    # There is room for the scale where the target is not, and where bars are lower.
-    left, right = max(counts[first : first + 2]), max(counts[last - 2 : last])
+    # There is room for the scale where bars are lower, unless its numbers would be over the target's line.
+    at_end = max(counts[first : first + 2]) > max(counts[last - 2 : last])
     mark = None if wanted is None else (wanted - first) * width
-    at_end = left > right if mark is None or 30 < mark < 70 else mark < 50
+    if mark is not None and abs(mark - 100 * at_end) < _DIGIT * len(f"{max(counts):,}"):
+        at_end = not at_end
     plot = Plot(label, max(counts), lambda value: f"{value:,.0f}", scale_at=100 if at_end else 0)
     for number in range(first, last):
         x = (number - first) * width
