@@ -7,9 +7,12 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from advised import advice
 from command_line import complaint, printed, run
+from file_rows import file_rows
+from local_storage import LocalStorage
 from paimon_real import MadeTable
 
 import lakebed
@@ -17,7 +20,8 @@ from lakebed.advice import Finding, TableName, Thresholds, findings
 from lakebed.advice.calls import ENGINES
 from lakebed.advice.configuration import configured, read
 from lakebed.advice.findings import KINDS
-from lakebed.errors import ConfigurationError
+from lakebed.errors import ConfigurationError, UnsupportedError
+from lakebed.table.opening import Opening
 from shared_data import SAMPLE_TABLE
 
 MIB = 2**20
@@ -297,7 +301,7 @@ def test_names_are_those_of_catalogs_else_of_folders() -> None:
         ("/lake/shop/orders/metadata/v3.metadata.json", ("shop", "orders")),
         ("orders", ("orders",)),
     ):
-        given: Any = SimpleNamespace(opening=SimpleNamespace(entry=None), location=location, branch="main")
+        given: Any = SimpleNamespace(opening=Opening(None, location), location=location, branch="main")
         assert TableName.of(given).parts == parts
 
 
@@ -312,6 +316,47 @@ def test_branches_are_not_taken_for_the_table(tmp_path: Path) -> None:
     assert '.at(branch="dev")' in finding["calls"]["python"][1]
     of_iceberg = TableName("lake", ("shop", "orders"), "x", ("import lakebed",), on_branch=True)
     assert {engine for one in found_of({}, of_iceberg) for engine in one.calls} == {"python"}
+
+
+def python_of(opened: lakebed.Table) -> list[str] | None:
+    """The call that ends the problem of a table whose manifests are many."""
+    limits = Thresholds.of(opened.format, {}, ("test", {"manifests": 1}))
+    found = {one["column"]: one["calls"] for one in opened.health().findings(limits)}
+    calls: dict[str, list[str]] = found["small_manifest_count"]
+    return calls.get("python")
+
+
+@pytest.mark.parametrize("name", ["orders", 'größer \U0001f600 `a` "b"'])
+def test_python_opens_the_table_that_it_changes(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    made = lakebed.create_table(path, pa.schema([("id", pa.int64())]), "iceberg")
+    for number in range(3):
+        made = made.append_files(file_rows(f"data/{number}.parquet"))
+    opened = lakebed.open_table(path, allowed_prefixes=[tmp_path / "other"])
+    typed = python_of(opened)
+    assert typed is not None
+    exec("\n".join(typed), {})
+    assert opened.refresh().manifests().to_arrow().num_rows == 1
+    assert f'allowed_prefixes=["{tmp_path}/other"]' in typed[1]
+
+
+def test_no_python_is_typed_that_would_not_open_the_table_or_not_change_it(tmp_path: Path) -> None:
+    made = lakebed.create_table(tmp_path / "orders", pa.schema([("id", pa.int64())]), "iceberg")
+    for number in range(2):
+        made = made.append_files(file_rows(f"data/{number}.parquet"))
+    assert python_of(made) is not None
+    others: list[dict[str, Any]] = [
+        {"storage": LocalStorage()},
+        {"keys": lambda wrapped, _key: wrapped},
+        {"limits": lakebed.Limits(max_rows=1000)},
+    ]
+    for how in others:
+        assert python_of(lakebed.open_table(made.location, **how)) is None
+    (tmp_path / "orders").rename(tmp_path / "moved")
+    moved = lakebed.open_table(tmp_path / "moved", relocate={made.location: tmp_path / "moved"})
+    assert python_of(moved) is None
+    with pytest.raises(UnsupportedError, match="relocate="):
+        moved.rewrite_manifests()
 
 
 def test_the_finding_says_where_it_looks_like_the_command_does(tmp_path: Path) -> None:

@@ -9,11 +9,12 @@ import re
 import sys
 from collections.abc import Iterator
 from types import ModuleType
-from typing import Any
+from typing import Any, get_args
 
 import lakebed
 from lakebed import experimental
-from shared_data import OWN_DATA
+from lakebed._keywords import MetadataTable
+from shared_data import OWN_DATA, SAMPLE_ICEBERG_TABLE, SAMPLE_MOVED, SAMPLE_TABLE
 
 MODULES = (
     "lakebed",
@@ -129,6 +130,14 @@ def test_every_argument_of_readers_and_writers_is_documented():
                 if name not in said
             ]
     assert undocumented == []
+
+
+def test_editors_know_the_metadata_tables_of_both_formats() -> None:
+    tables = (
+        lakebed.open_table(SAMPLE_TABLE),
+        lakebed.open_table(SAMPLE_ICEBERG_TABLE, relocate=SAMPLE_MOVED),
+    )
+    assert sorted(get_args(MetadataTable)) == sorted({name for one in tables for name in one.metadata_tables})
 
 
 if __name__ == "__main__":

@@ -58,6 +58,8 @@ COMPLETED = [
     ("files ~/warehouse/orders --sort -min_s", "files ~/warehouse/orders --sort -min_sequence_number"),
     ("files --catalog la", "files --catalog lake"),
     ("files --catalog lake db.o", "files --catalog lake db.orders"),
+    ("find --catalog lake d", "find --catalog lake db"),
+    ("health warehouse/orders --threshold snap", "health warehouse/orders --threshold snapshots="),
     (
         "files --catalog lake db.orders --columns sort_",
         "files --catalog lake db.orders --columns sort_order_id",
@@ -101,6 +103,12 @@ def told(home: Path, *words: str) -> list[str]:
         (("find", "warehouse", "--columns", "f"), {"plain,format"}),
         (("rewrite-paths", "warehouse/orders", "--columns", "so"), {"plain,source"}),
         (("avro", "wo"), {"file,wo"}),
+        (("find", "--catalog", "lake", ""), {"plain,db"}),
+        (("find", "--catalog", "lake", "db", "d"), {"plain,db"}),
+        (
+            ("report", "warehouse/orders", "--threshold", "small_"),
+            {"plain,small_bytes=", "plain,small_files="},
+        ),
         # What cannot be known completes nothing, without a word.
         (("files", "nothing", "--columns", "f"), set()),
         (("files", "--columns", "f"), set()),

@@ -138,6 +138,15 @@ def test_lines_are_broken_between_words(text: str, lines: list[str]) -> None:
     assert wrapped(text, 8) == lines
 
 
+def test_a_part_that_is_one_word_is_not_broken() -> None:
+    assert wrapped("run `a `b c` d` now, `e f g`", 8, whole="`a `b c` d`") == [
+        "run",
+        "`a `b c` d`",
+        "now,",
+        "`e f g`",
+    ]
+
+
 @pytest.mark.parametrize("view", ["files", "reachable"])
 def test_rows_of_files_have_a_total(terminal: Any, view: str) -> None:
     rows = getattr(lakebed.open_table(TABLE), view)().to_arrow()
@@ -148,7 +157,9 @@ def test_rows_of_files_have_a_total(terminal: Any, view: str) -> None:
 
 def test_views_without_rows_say_so(terminal: Any) -> None:
     assert terminal("verify", TABLE).stderr.startswith("nothing is wrong\n")
-    assert terminal("files", TABLE, "--where", "region = 'nowhere'").stderr.startswith("no rows\n")
+    for view in ("files", "reachable"):
+        assert terminal(view, TABLE, "--filter", "file_path = 'nowhere'").stderr.splitlines()[0] == "no rows"
+        assert "in all" not in terminal(view, TABLE, "--filter", "file_path = 'nowhere'").stderr
 
 
 def test_a_difference_says_what_it_comes_to(terminal: Any) -> None:
@@ -290,24 +301,6 @@ def test_labels_of_metrics_are_escaped() -> None:
     assert list(openmetrics.lines([measured]))[-2] == (
         'lakebed_table_file_count{table="t",location="a\\"b\\\\c\\nd",format="paimon"} 1'
     )
-
-
-def test_findings_are_in_the_rows_of_json(monkeypatch: pytest.MonkeyPatch) -> None:
-    few_snapshots(monkeypatch)
-    (row,) = printed("health", TABLE)
-    (finding,) = row["findings"]
-    assert (finding["column"], finding["calls"]["trino"]) == ("snapshot_count", None)
-    (call,) = finding["calls"]["spark"]
-    assert f"in Spark: `{call}`; `lakebed expire-plan " in finding["next_step"]
-    (row,) = printed("health", TABLE, "--threshold", "snapshots=10")
-    assert row["findings"] == []
-
-
-def test_calls_of_another_engine(terminal: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    few_snapshots(monkeypatch)
-    assert "CALL sys.expire_snapshots(`table` => " in terminal("health", TABLE, "--engine", "flink").stdout
-    # Trino does not write Paimon.
-    assert "in Spark: `CALL " in " ".join(terminal("health", TABLE, "--engine", "trino").stdout.split())
 
 
 def test_rows_are_filtered_by_their_own_columns_sorted_and_limited() -> None:

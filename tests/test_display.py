@@ -167,10 +167,26 @@ def test_cells_are_what_their_columns_names_say() -> None:
         (32 * MIB, "32 MiB"),
         (1536 * MIB, "1536 MiB"),
         (16_000_000, "16.0 MB"),
+        (2400, "2.4 kB"),
+        # Seven tenths of 256 MiB.
+        (187_904_819, "179.2 MiB"),
+        (716, "716 B"),
+        (1 << 60, "1024 PiB"),
+        (10**15, "1.0 PB"),
     ],
 )
 def test_bounds(number: int, text: str) -> None:
     assert _display.threshold(number) == text
+
+
+def test_bounds_of_one_sentence_are_in_units_of_one_kind() -> None:
+    assert _display.thresholds(32 * MIB, 187_904_819, 10**6) == ["32 MiB", "179.2 MiB", "976.6 KiB"]
+    assert _display.thresholds(2400, 384 * MIB) == ["2.4 kB", "402.7 MB"]
+
+
+def test_depths_have_one_decimal() -> None:
+    rows = pa.table({"average_depth": [1.6666666666666667], "max_depth": pa.array([1234], pa.int64())})
+    assert _display.cells(rows, "overlap") == [["1.7", "1,234"]]
 
 
 def test_columns_without_values_come_last() -> None:

@@ -6,9 +6,11 @@ import json
 import pickle
 import shutil
 import threading
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+import documents
 import pytest
 from command_line import run
 from local_storage import LocalStorage
@@ -17,7 +19,7 @@ from test_cli_catalogs import run as run_of_catalog
 from test_cli_terminal import few_snapshots, terminal
 
 import lakebed
-from lakebed import fleet
+from lakebed import _display, fleet
 from lakebed.errors import SchemaError
 from shared_data import SAMPLE_TABLE
 
@@ -125,6 +127,21 @@ def test_the_command_line_takes_a_folder_of_tables(warehouse: Path) -> None:
     assert only == [{"name": name, "file_count": 34} for name in ("items", "orders")]
 
 
+@pytest.mark.parametrize("form", ["csv", "json"])
+def test_one_table_alone_has_the_columns_of_several_where_they_are_asked_for(form: str) -> None:
+    words = ("health", str(SAMPLE_TABLE), "--columns", "name,file_count,error")
+    expected = {"csv": f"name,file_count,error\n{SAMPLE_TABLE},34,\n"}
+    expected["json"] = json.dumps({"name": str(SAMPLE_TABLE), "file_count": 34, "error": None}) + "\n"
+    assert run(*words, "-o", form).stdout == expected[form]
+    metrics = run(*words, "-o", "openmetrics")
+    assert (metrics.exit_code, "\nlakebed_table_file_count{" in metrics.stdout) == (0, True)
+
+
+def test_one_table_on_a_terminal_has_its_name_where_it_is_asked_for(terminal: Any) -> None:
+    shown = terminal("health", str(SAMPLE_TABLE), "--columns", "name,file_count").stdout
+    assert f"name        {SAMPLE_TABLE}\nfile_count  34\n" in shown
+
+
 def test_a_terminal_gets_a_line_each_the_worst_first(
     terminal: Any, warehouse: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -138,7 +155,34 @@ def test_a_terminal_gets_a_line_each_the_worst_first(
     assert "not read: " in lines[2]
     assert "10 snapshots are kept, with" in lines[3]
     assert max(map(len, lines)) <= 80
-    assert shown.stderr == "4 tables, 2 with problems, 1 not read; `lakebed health TABLE` says what to do\n"
+    error, *footer = shown.stderr.splitlines()
+    assert error.startswith("error: b.damaged: ")
+    assert error.endswith("/b.db/damaged/schema/schema-0)")
+    assert footer == ["4 tables, 1 not read, 2 with problems; `lakebed health TABLE` says what to do"]
+
+
+def test_tables_that_were_not_read_are_not_said_to_be_well(terminal: Any, warehouse: Path) -> None:
+    footer = terminal("health", str(warehouse)).stderr.splitlines()[-1]
+    assert footer == "4 tables, 1 not read, no problems found in the other 3"
+    footer = terminal("health", str(warehouse / "none"), str(warehouse / "b.db/damaged")).stderr
+    assert footer.splitlines()[-1] == "2 tables, 2 not read"
+    assert footer.count("error: ") == 2
+
+
+def test_a_line_says_how_old_the_oldest_snapshot_is(warehouse: Path) -> None:
+    folder = warehouse / "a.db"
+    expired = lakebed.open_table(folder / "items").expire_snapshots(retain_last=1)
+    assert expired is not None
+    with documents.terminal(160):
+        head, _, *lines = run("health", str(folder)).stdout.splitlines()
+    start, end = head.index("snapshots") + len("snapshots"), head.index("oldest") + len("oldest")
+    shown = {line.split()[0]: line[start:end].strip() for line in lines}
+    for name, age in shown.items():
+        (row,) = lakebed.open_table(folder / name).health().to_arrow().to_pylist()
+        passed = datetime.now(timezone.utc) - row["oldest_snapshot_at"]
+        assert age == _display.age(passed.total_seconds()), name
+        # Those of one table alone are of one age.
+        assert (row["oldest_snapshot_at"] == row["newest_snapshot_at"]) == (name == "items")
 
 
 def test_of_one_problem_the_largest_number_is_first(
@@ -187,7 +231,27 @@ def test_a_catalog_and_its_namespaces(tmp_path: Path) -> None:
     done = run_of_catalog(tmp_path, "find", "--catalog", "lake", "-o", "json")
     assert done.returncode == 1
     assert [row["name"] for row in rows_of(done.stdout)] == ["db.orders", "db.inner.items", "other.gone"]
-    assert rows_of(done.stdout)[0]["location"] == orders.location()
+    # As `health` has it.
+    assert (
+        rows_of(done.stdout)[0]["location"]
+        == rows[0]["location"]
+        == orders.location().removeprefix("file://")
+    )
     assert done.stderr.startswith("error: other.gone: ")
     words = ("find", "--catalog", "lake", "db", "--filter", "name like '%items'", "--columns", "name")
     assert run_of_catalog(tmp_path, *words, "-o", "csv").stdout.split() == ["name", "db.inner.items"]
+
+
+def test_a_namespace_that_is_not_there_is_said_to_be_none(tmp_path: Path) -> None:
+    catalog = tables.sqlite(tmp_path)
+    tables.orders(catalog)
+    catalog.create_namespace("empty")
+    configured(tmp_path, lake=catalog.properties)
+    for name, what in (("nowhere", "namespace"), ("db.nothing", "table or namespace")):
+        said = f"the catalog has no {what} {name}\n"
+        for command, before in (("health", ""), ("find", f"{name}: ")):
+            done = run_of_catalog(tmp_path, command, "--catalog", "lake", name)
+            assert (done.returncode, done.stderr) == (1, f"error: {before}{said}")
+            assert name not in done.stdout
+    done = run_of_catalog(tmp_path, "find", "--catalog", "lake", "empty", "-o", "json")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

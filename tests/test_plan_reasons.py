@@ -10,6 +10,7 @@ from iceberg_made import MadeTable, entry
 from paimon_real import MadeTable as MadePaimonTable
 
 from lakebed.advice import TableName
+from lakebed.explain import as_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -72,6 +73,8 @@ def test_files_that_lie_above_each_other(tmp_path: Path) -> None:
         "options => map('rewrite-all', 'true'))"
     )
     assert explain.advice == f"sorted by `x`, it would be 1, in Spark: `{call}`"
+    assert explain.call == call
+    assert as_text(explain, 40).splitlines()[-1] == f"`{call}`"
     assert str(explain).splitlines()[-2:] == [explain.reason, explain.advice]
     assert explain.advice.replace("'", "&#x27;").replace(">", "&gt;") in explain._repr_html_()
     printed = output("plan", tmp_path / "t", "--where", "x = 50", "--explain").splitlines()

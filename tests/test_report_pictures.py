@@ -149,6 +149,37 @@ def test_any_target_is_within_the_picture(size: int, target: int | None) -> None
     assert all(0 <= place <= 100 for place in places)
 
 
+@pytest.mark.parametrize("target", [1 << 14, 3 * MIB, 128 * MIB, 512 * MIB, 1 << 60])
+@pytest.mark.parametrize("small", [1, 30, 123_456])
+def test_no_number_is_over_the_target(small: int, target: int) -> None:
+    text = pictures.sizes(sizes((1000, small), (6 * MIB, 10)), Target(target, "option"), 32 * MIB)
+    (mark,), (name,) = drawn(text, "mark"), drawn(text, "marked")
+    line, words = float(mark["x1"].rstrip("%")), float(name["x"].rstrip("%"))
+    (end,) = {float(number["x"].rstrip("%")) for number in drawn(text, "scale")}
+    widest = max(map(len, texts(text, "scale")))
+    # Two percents of a phone are a digit.
+    assert abs(end - line) > 2 * widest
+    # The name goes away from where the numbers are, or is far from them.
+    assert (words - line) * (end - line) < 0 or abs(end - line) > 50
+
+
+def test_the_target_is_within_what_is_drawn() -> None:
+    text = pictures.sizes(sizes((1000, 16)), Target(512 * MIB, "option"), 32 * MIB)
+    (mark,) = drawn(text, "mark")
+    assert float(mark["x1"].rstrip("%")) < 95
+
+
+@pytest.mark.parametrize("files", [*range(1, 60), 199, 201, 205])
+def test_a_curve_strikes_no_number_of_the_scale_through(files: int) -> None:
+    rows = [{**row, "files": files} for row in growth(2)]
+    text = pictures.over_time(rows, "files", counted, "files")
+    (dot,) = drawn(text, "dot")
+    curve, numbers = float(dot["cy"]), [float(number["y"]) for number in drawn(text, "scale")]
+    assert numbers
+    # Digits are nine pixels high, the curve is two.
+    assert not any(base - 9 <= curve + 1 and curve - 1 <= base for base in numbers)
+
+
 def test_the_largest_of_many_partitions_is_drawn() -> None:
     rows = [{"label": f"p={number}", "files": 1} for number in range(5000)]
     rows[3217]["files"] = 99

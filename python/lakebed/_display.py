@@ -85,6 +85,7 @@ _WORDS = {
 }
 _CONTENT_OF_MANIFESTS = {0: "data", 1: "deletes"}
 _SIZES = frozenset({"length", "file_size"})
+_BINARY = {"PiB": 1 << 50, "TiB": 1 << 40, "GiB": 1 << 30, "MiB": 1 << 20, "KiB": 1 << 10}
 _UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
 
 
@@ -132,11 +133,27 @@ def size(number: float) -> str:
 
 
 def threshold(number: int) -> str:
-    """A bound on sizes as it is set: `32 MiB` where it is a few of a binary unit, else as `size`."""
-    for unit, power in (("GiB", 30), ("MiB", 20), ("KiB", 10)):
-        if number % (1 << power) == 0 and 0 < number >> power < 10_000:
-            return f"{number >> power} {unit}"
-    return size(number)
+    """A bound on sizes as it is set: `32 MiB` or `1.5 MB` where it is a few of a unit, else in binary units,
+    which tables' properties have.
+    """
+    return thresholds(number)[0]
+
+
+def thresholds(first: int, *others: int) -> list[str]:
+    """Bounds that are read together, in units of one kind: that of the first."""
+    decimal = max((1000**power for power in range(len(_UNITS)) if 1000**power <= first), default=1)
+    is_whole = any(first % unit == 0 and 0 < first < 10_000 * unit for unit in _BINARY.values())
+    form = size if not is_whole and 10 * first % decimal == 0 else _binary
+    return [form(number) for number in (first, *others)]
+
+
+def _binary(number: int) -> str:
+    """A number of bytes with binary units."""
+    for name, unit in _BINARY.items():
+        if number % unit == 0 and 0 < number < 10_000 * unit:
+            return f"{number // unit} {name}"
+    name, unit = next((one for one in _BINARY.items() if number >= one[1]), ("B", 1))
+    return f"{number / unit:.1f} {name}" if unit > 1 else f"{number} B"
 
 
 def moment(text: str) -> str:
@@ -169,7 +186,7 @@ def measure(name: str, value: Any) -> str:
         return size(value)
     if name.endswith("_ratio"):
         return f"{value:.1%}"
-    if name.endswith("_count"):
+    if name.endswith(("_count", "_depth")):
         return f"{value:,.1f}" if isinstance(value, float) else f"{value:,}"
     return to_text(value)
 

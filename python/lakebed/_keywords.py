@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -16,6 +16,45 @@ if TYPE_CHECKING:
     from lakebed.predicates import Predicate
 
 Function = TypeVar("Function", bound="Callable[..., Any]")
+
+MetadataTable: TypeAlias = Literal[
+    "aggregation_fields",
+    "all_data_files",
+    "all_delete_files",
+    "all_entries",
+    "all_files",
+    "all_manifests",
+    "branches",
+    "buckets",
+    "computed_partition_stats",
+    "consumers",
+    "data_files",
+    "delete_files",
+    "encryption_keys",
+    "entries",
+    "file_indexes",
+    "file_key_ranges",
+    "files",
+    "history",
+    "manifests",
+    "metadata_log",
+    "metadata_log_entries",
+    "name_mapping",
+    "options",
+    "partition_specs",
+    "partition_statistics",
+    "partition_stats",
+    "partitions",
+    "position_deletes",
+    "refs",
+    "schemas",
+    "snapshots",
+    "sort_orders",
+    "statistics",
+    "table_indexes",
+    "tags",
+]
+"""The metadata tables of both formats: for editors, since which a table has depends on its format."""
 
 
 class Keywords(TypedDict, total=False):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 # With the space before it; a command in backquotes is one word, to be copied.
 _WORD = re.compile(r"\s*(?:`[^`]*`|\S)+")
@@ -39,13 +39,19 @@ def printable_lines(text: str) -> str:
     return "\n".join(map(printable, text.split("\n")))
 
 
-def wrapped(text: str, width: int, measure: Callable[[str], int] = len) -> list[str]:
+def wrapped(text: str, width: int, measure: Callable[[str], int] = len, whole: str = "") -> list[str]:
     """The text in lines of `width` columns, broken between words alone: one that is longer has a longer line.
 
-    Args: measure, how many columns a text takes.
+    Args: measure, how many columns a text takes; whole, a part of the text that is one word.
     """
+    words = re.compile(rf"\s*{re.escape(whole)}|{_WORD.pattern}") if whole else _WORD
+    return packed(words.findall(text), width, measure)
+
+
+def packed(words: Iterable[str], width: int, measure: Callable[[str], int] = len) -> list[str]:
+    """Words, each with the space before it, in as few lines of `width` columns as hold them whole."""
     lines = [""]
-    for word in _WORD.findall(text):
+    for word in words:
         longer = lines[-1] + word
         if lines[-1] and measure(longer) > width:
             lines.append(word.lstrip())

@@ -49,12 +49,14 @@ class Explain:
         reason: of a plan, what left out most files, or why most of them are left; of other views None.
         advice: what would leave fewer files, with the call to type; None where nothing is known to.
         deletes: of a plan of a table with deletes, the steps by which these are found.
+        call: the call that the advice has, if any.
     """
 
     steps: tuple[Step, ...]
     reason: str | None = None
     advice: str | None = None
     deletes: tuple[Step, ...] = ()
+    call: str | None = None
 
     @classmethod
     def from_json(cls, text: str) -> Explain:
@@ -101,8 +103,9 @@ def as_text(explain: Explain, width: int | None = None) -> str:
         reasons = [why] if width is None else wrapped(why, max(width - before, _LEAST_WIDTH))
         lines.append("  ".join([*shown, reasons[0]]).rstrip())
         lines += (" " * before + reason for reason in reasons[1:])
+    call = "" if explain.call is None else printable(f"`{explain.call}`")
     for text in explain._conclusion():
-        lines += [text] if width is None else wrapped(text, width)
+        lines += [text] if width is None else wrapped(text, width, whole=call)
     return "\n".join(lines)
 
 

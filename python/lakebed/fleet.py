@@ -114,7 +114,7 @@ def of_catalog(catalog: Any, wanted: Sequence[str], single: Opener, within: Open
     opener = single if len(found) == 1 else within
 
     def named(name: str) -> NamedTable:
-        return NamedTable(name, name, lambda: opener(load_table(catalog, name))())
+        return NamedTable(name, name, lambda: opener(loaded(catalog, name))())
 
     return list(map(named, found))
 
@@ -123,7 +123,7 @@ def names_in(catalog: Any, wanted: Sequence[str]) -> list[str]:
     """The names of tables of a catalog of PyIceberg.
 
     Args: wanted, names of tables and namespaces; none: all that there are.
-    Raises: OSError. Names of neither are taken for names of tables, which are not there.
+    Raises: OSError. Names of neither are in the list too: `loaded` says that they are not there.
     Cost: one listing a namespace.
     """
     if not wanted:
@@ -134,9 +134,21 @@ def names_in(catalog: Any, wanted: Sequence[str]) -> list[str]:
 
 def _within(catalog: Any, name: str) -> list[str]:
     try:
-        return list(list_tables(catalog, tuple(name.split(".")))) or [name]
+        found = list(list_tables(catalog, tuple(name.split("."))))
     except TableNotFoundError:
         return [name]
+    # Some catalogs list nothing where a namespace is not there; no table is called by one word.
+    return found or ([name] if "." in name else [])
+
+
+def loaded(catalog: Any, name: str) -> IcebergTable:
+    """A table of a catalog by a name of `names_in`. Raises: TableNotFoundError, OSError."""
+    try:
+        return load_table(catalog, name)
+    except TableNotFoundError as missing:
+        what = "table or namespace" if "." in name else "namespace"
+        missing.message = f"the catalog has no {what} {name}"
+        raise
 
 
 def _below(path: str) -> list[tuple[str, str]]:

@@ -283,7 +283,7 @@ class PlanScan(ViewScan):
         options = Options(where=self._options.where, threads=self._options.threads)
         deletes = Explain.from_json(self._table.scan(_native.View.DELETES, options).explain()).steps
         deletes = tuple(step for step in deletes if step.total)
-        return Explain(steps, found.reason, found.advice, deletes)
+        return Explain(steps, found.reason, found.advice, deletes, found.call)
 
     def _procedures(self) -> Procedures:
         """The calls of the table. Cost: reads its schemas."""

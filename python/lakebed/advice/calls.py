@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from lakebed.advice.names import TableName
     from lakebed.advice.thresholds import Thresholds
 
-ENGINES = ("spark", "trino", "flink", "python")
+ENGINES: tuple[str, ...] = ("spark", "trino", "flink", "python")
 """Where calls are typed. `flink` is SQL for Paimon, for Iceberg Java, which has them in Flink alone."""
 
 Calls = dict[str, list[str]]

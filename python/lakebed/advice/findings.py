@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lakebed._display import count, size, threshold
+from lakebed._display import count, size
+from lakebed._display import thresholds as thresholds_of
 from lakebed.advice.calls import ENGINES, Procedures
 from lakebed.advice.names import TableName
 from lakebed.advice.thresholds import SMALL_BYTES
@@ -26,19 +27,35 @@ KINDS = (
 """The columns of `health` that may show a problem."""
 
 
+class Instruction(NamedTuple):
+    """One thing to do: a command to type between words, or words alone."""
+
+    before: str
+    command: str = ""
+    after: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.before}{self.quoted}{self.after}"
+
+    @property
+    def quoted(self) -> str:
+        """The command in back quotes, whatever is within it; nothing where there is none."""
+        return f"`{self.command}`" if self.command else ""
+
+
 @dataclass(frozen=True)
 class Finding:
     """A problem.
 
     Attributes: column, of `health`, that shows it; what, in words; action, what to do about it; calls, of
-        each engine that can do it the statements to type, in their order; looks, commands that show more.
+        each engine that can do it the statements to type, in their order; looks, what shows more.
     """
 
     column: str
     what: str
     action: str
     calls: Calls = field(default_factory=dict)
-    looks: tuple[str, ...] = ()
+    looks: tuple[Instruction, ...] = ()
 
     @property
     def next_step(self) -> str:
@@ -47,10 +64,16 @@ class Finding:
 
     def step(self, engine: str = ENGINES[0]) -> str:
         """What to do, in words, with the calls of this engine, or of the first one where it has none."""
+        return "; ".join(map(str, self.steps(engine)))
+
+    def steps(self, engine: str = ENGINES[0]) -> list[Instruction]:
+        """The same, one after the other."""
         chosen = engine if engine in self.calls else next((one for one in ENGINES if one in self.calls), None)
-        typed = "; ".join(f"`{statement}`" for statement in self.calls.get(chosen or "", ()))
-        steps = [f"{self.action}, in {chosen.capitalize()}: {typed}" if chosen else self.action, *self.looks]
-        return "; ".join(steps)
+        if chosen is None:
+            return [Instruction(self.action), *self.looks]
+        first, *others = self.calls[chosen]
+        begin = Instruction(f"{self.action}, in {chosen.capitalize()}: ", first)
+        return [begin, *(Instruction("", call) for call in others), *self.looks]
 
     def to_dict(self) -> dict[str, Any]:
         """`column`, `what`, `next_step` and `calls`, as JSON has them."""
@@ -99,15 +122,20 @@ class _Row:
         if small <= limits.small_files * least or 2 * small <= files:
             return
         asked = "" if limits.small_bytes == SMALL_BYTES else f" --small-bytes {limits.small_bytes}"
-        taken = ""
-        if limits.rewrite_bytes is not None and not self._of["max_level"]:
-            taken = f" (rewrites take those below {threshold(limits.rewrite_bytes)})"
+        is_said = limits.rewrite_bytes is not None and not self._of["max_level"]
+        below, *rest = thresholds_of(limits.small_bytes, *((limits.rewrite_bytes or 0,) if is_said else ()))
+        taken = "".join(f" (rewrites take those below {one})" for one in rest)
         yield Finding(
             "small_file_count",
-            f"{small:,} of {files:,} data files are below {threshold(limits.small_bytes)}{taken}",
+            f"{small:,} of {files:,} data files are below {below}{taken}",
             "compact them",
             self._calls.compact(),
-            (f"`lakebed partitions {self._table} --sort -small_file_count{asked}` shows where they are",),
+            (
+                _look(
+                    f"lakebed partitions {self._table} --sort -small_file_count{asked}",
+                    "shows where they are",
+                ),
+            ),
         )
 
     def _uneven(self) -> Iterator[Finding]:
@@ -123,7 +151,7 @@ class _Row:
                 f"one partition has {most:,} of {files:,} data files, the average one {average:,.0f}",
                 "compact it",
                 self._calls.compact(),
-                (f"`lakebed partitions {self._table} --sort -file_count` names it",),
+                (_look(f"lakebed partitions {self._table} --sort -file_count", "names it"),),
             )
 
     def _waiting(self) -> Iterator[Finding]:
@@ -176,11 +204,11 @@ class _Row:
         if dangling <= self._limits.dangling_deletes * files:
             return
         amount = size(self._of["dangling_delete_size_in_bytes"])
-        named = f"`lakebed verify {self._table}` names them"
+        shown = f"lakebed verify {self._table}"
         if self._row.get("format") == "iceberg":
-            named = (
-                f"`lakebed deletes {self._table} --columns file_path,data_file_count --filter "
-                "'data_file_count = 0'` names them"
+            shown = (
+                f"lakebed deletes {self._table} --columns file_path,data_file_count --filter "
+                "'data_file_count = 0'"
             )
         yield Finding(
             "dangling_delete_file_count",
@@ -188,7 +216,7 @@ class _Row:
             "no live data file",
             "remove them",
             self._calls.remove_dangling(),
-            (named,),
+            (_look(shown, "names them"),),
         )
 
     def _manifests(self) -> Iterator[Finding]:
@@ -228,8 +256,10 @@ class _Row:
             f"expire all but the newest {keep:,}",
             calls,
             (
-                f"`lakebed expire-plan {self._table} --older-than {before} --retain-last {keep}` shows what "
-                "that would free",
+                _look(
+                    f"lakebed expire-plan {self._table} --older-than {before} --retain-last {keep}",
+                    "shows what that would free",
+                ),
             ),
         )
 
@@ -242,6 +272,11 @@ class _Row:
                 "nothing",
                 "expiry leaves them behind; the update `remove-encryption-key` of REST catalogs removes them",
             )
+
+
+def _look(command: str, what: str) -> Instruction:
+    """A command of lakebed, and what it does."""
+    return Instruction("", command, f" {what}")
 
 
 def _time(time: Any) -> str:

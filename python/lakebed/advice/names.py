@@ -9,10 +9,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lakebed import catalogs
+from lakebed.file_io import FileIOStorage
+from lakebed.limits import LIMITS
 
 if TYPE_CHECKING:
     from lakebed.catalogs import Entry
     from lakebed.table import Table
+    from lakebed.table.opening import Opening
 
 _PLAIN = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
@@ -25,7 +28,8 @@ class TableName:
         catalog: the catalog's name; None where nothing says it: engines take their current one.
         parts: namespace and name; of a branch of Paimon's the name has it too, as engines take it.
         command: the table as lakebed's commands are given it, with the options that open it.
-        python: statements of Python after which `table` is the table.
+        python: statements of Python after which `table` is the table, and can be committed to; none where no
+            such can be typed.
         on_branch: whether the table is on a branch that its name does not have.
     """
 
@@ -42,15 +46,17 @@ class TableName:
         Args: command, the table as a command has it, where one was given it.
         """
         entry, location, branch = table.opening.entry, table.location, table.branch
-        at = "" if branch == "main" else f".at(branch={json.dumps(branch)})"
+        at = "" if branch == "main" else f".at(branch={_literal(branch)})"
+        how = "" if (allowed := table.opening.allowed) is None else f", allowed_prefixes={_literal(allowed)}"
         if entry is None:
             parts, opened = of_folders(location), shlex.quote(location)
             python: tuple[str, ...] = (
                 "import lakebed",
-                f"table = lakebed.open_table({json.dumps(location)}){at}",
+                f"table = lakebed.open_table({_literal(location)}{how}){at}",
             )
         else:
-            parts, opened, python = _of_catalog(entry, at, location)
+            parts, opened, python = _of_catalog(entry, f"{how}){at}", location)
+        python = python if _is_typed(table.opening) else ()
         if at and table.format == "paimon":
             parts = (*parts[:-1], f"{parts[-1].partition('$')[0]}$branch_{branch}")
         catalog = None if entry is None else entry.catalog_name
@@ -69,19 +75,34 @@ class TableName:
         return "" if self.catalog is None else f"{identifier(self.catalog, mark)}."
 
 
-def _of_catalog(entry: Entry, at: str, location: str) -> tuple[tuple[str, ...], str, tuple[str, ...]]:
+def _of_catalog(entry: Entry, after: str, location: str) -> tuple[tuple[str, ...], str, tuple[str, ...]]:
     """What a catalog calls a table, how lakebed's commands open it, and how Python does.
 
-    Args: at, what of Python leads to the branch; location, of the table.
+    Args: after, what of Python follows the catalog's table; location, of the table.
     """
     parts, catalog = catalogs.parts_of(entry.table), entry.catalog_name
     if catalog is None:
         return parts, shlex.quote(location), ()
     name = ".".join(parts)
-    load = f"load_catalog({json.dumps(catalog)}).load_table({json.dumps(name)})"
-    opened = f"table = lakebed.open_table({load}){at}"
+    load = f"load_catalog({_literal(catalog)}).load_table({_literal(name)})"
+    opened = f"table = lakebed.open_table({load}{after}"
     python = ("import lakebed", "from pyiceberg.catalog import load_catalog", opened)
     return parts, shlex.join([name, "--catalog", catalog]), python
+
+
+def _is_typed(opening: Opening) -> bool:
+    """Whether text opens a table as it was opened, and lakebed commits to it then.
+
+    Storages and keys are objects. No table that was moved is committed to, and without a catalog that takes
+    commits a remote one through stores of some libraries alone.
+    """
+    is_own = opening.storage is None or isinstance(opening.storage, FileIOStorage)
+    return is_own and opening.keys is None and opening.limits == LIMITS and not opening.moved
+
+
+def _literal(value: Any) -> str:
+    """A text, or a list of texts, as Python has it in double quotes."""
+    return json.dumps(value, ensure_ascii=False)
 
 
 def identifier(word: str, mark: str) -> str:

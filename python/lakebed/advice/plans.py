@@ -23,11 +23,12 @@ class Conclusion:
     """What a funnel comes to.
 
     Attributes: reason, what left out most files, or why most are left; advice, what would leave fewer, with
-        the calls to type; None where nothing would.
+        the call to type; None where nothing would; call, that call.
     """
 
     reason: str
     advice: str | None = None
+    call: str | None = None
 
 
 def conclude(
@@ -57,7 +58,7 @@ def conclude(
         reason = f"{count(left, 'file')} may have such rows"
     else:
         reason = worst.reason
-    return Conclusion(reason, worst.advice(procedures) if worst else None)
+    return Conclusion(reason, *(worst.advice(procedures) if worst else ()))
 
 
 def _left_out(step: Step) -> int:
@@ -105,14 +106,16 @@ class _Depth:
             return met
         return f"{self.partitions:,} partitions may have such rows; in one, on average, {met}"
 
-    def advice(self, procedures: Callable[[], Procedures]) -> str | None:
+    def advice(self, procedures: Callable[[], Procedures]) -> tuple[str, ...]:
+        """What would leave fewer files, and the call that does so; as much of both as there is."""
         if self.is_unbounded:
-            return procedures().record_bounds(self.column)
+            return (procedures().record_bounds(self.column),)
         if self.average < 2 * self.sorted:
-            return None
+            return ()
+        better = f"sorted by `{self.column}`, it would be {_number(self.sorted)}"
+        # It is one, of tables that can be sorted.
         calls = procedures().sort(self.column).get("spark", ())
-        typed = "".join(f", in Spark: `{call}`" for call in calls)
-        return f"sorted by `{self.column}`, it would be {_number(self.sorted)}{typed}"
+        return next(((f"{better}, in Spark: `{call}`", call) for call in calls), (better,))
 
 
 def _number(mean: float) -> str:

@@ -23,6 +23,7 @@ from click.shell_completion import (
 
 import lakebed
 from lakebed._display import FIRST
+from lakebed.advice.thresholds import NAMES
 from lakebed.catalogs import catalog_names, list_tables, load_catalog
 from lakebed.cli import options
 from lakebed.cli.views import VIEWS, command_of
@@ -85,6 +86,12 @@ def _table(context: click.Context, incomplete: str) -> Items:
     return _path("dir", context, incomplete)
 
 
+def _prefix(context: click.Context, incomplete: str) -> Items:
+    if _given(context).get("catalog"):
+        return _named(_namespaces, context, incomplete)
+    return _path("dir", context, incomplete)
+
+
 def _named(names: Names, context: click.Context, incomplete: str) -> Items:
     """The names that begin with what is typed; none where nothing can be asked for them: the command itself
     says why.
@@ -127,6 +134,16 @@ def _catalogs(_given: dict[str, Any], _command: click.Command) -> Iterable[str]:
 
 def _tables(given: dict[str, Any], _command: click.Command) -> Iterable[str]:
     return list_tables(load_catalog(given["catalog"]))
+
+
+def _namespaces(given: dict[str, Any], command: click.Command) -> Iterable[str]:
+    """Those that have tables, and those around these."""
+    parts = [name.split(".") for name in _tables(given, command)]
+    return dict.fromkeys(".".join(one[:depth]) for one in parts for depth in range(1, len(one)))
+
+
+def _thresholds(_given: dict[str, Any], _command: click.Command) -> Iterable[str]:
+    return [f"{name}=" for name in NAMES]
 
 
 def _opened(given: dict[str, Any]) -> Table:
@@ -182,11 +199,13 @@ def _refs(kind: str, given: dict[str, Any], _command: click.Command) -> Iterable
 
 _COMPLETES: dict[str, Callable[[click.Context, str], Items]] = {
     "table": _table,
-    **dict.fromkeys(("prefix", "roots", "to"), partial(_path, "dir")),
+    "prefix": _prefix,
+    **dict.fromkeys(("roots", "to"), partial(_path, "dir")),
     "file": partial(_path, "file"),
     **dict.fromkeys(("catalog", "catalogs"), partial(_named, _catalogs)),
     **dict.fromkeys(("columns", "sort"), partial(_listed, _columns)),
     "stats": partial(_listed, _columns_of_table),
+    "given": partial(_named, _thresholds),
     "name": partial(_named, _metadata_tables),
     "tag": partial(_named, partial(_refs, "tag")),
     "branch": partial(_named, partial(_refs, "branch")),

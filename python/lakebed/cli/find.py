@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import lakebed
-from lakebed import fleet
+from lakebed import _native, fleet
 from lakebed._pyarrow import pa
 from lakebed._threads import in_order
-from lakebed.catalogs import load_table
 from lakebed.cli import options, render
 from lakebed.cli.failures import Failure
 from lakebed.cli.output import write
 from lakebed.cli.rows import Read, matching
+from lakebed.errors import TableNotFoundError
+from lakebed.storage.paths import local_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -60,7 +61,8 @@ def command(
     errors = [(name, answer) for name, answer in found if isinstance(answer, Exception)]
     for name, error in errors:
         Failure(f"{name}: {error}").show()
-    rows = _rows([(name, None if isinstance(one, Exception) else one) for name, one in found], **selection)
+    there = [(name, one) for name, one in found if not isinstance(one, TableNotFoundError)]
+    rows = _rows([(name, None if isinstance(one, Exception) else one) for name, one in there], **selection)
     write(Read(rows.select(columns or list(_SCHEMA))), output, output_file, all_rows=True, first=first)
     if errors:
         sys.stdout.flush()
@@ -72,7 +74,9 @@ def _locations(catalog: Any, wanted: Sequence[str]) -> Iterator[tuple[str, str |
 
     def location(name: str) -> str | Exception:
         try:
-            return str(load_table(catalog, name).metadata.location)
+            there = str(fleet.loaded(catalog, name).metadata.location)
+            # As the table says it where it is opened.
+            return _native.location_of(local_path(there) or there)
         except Exception as error:  # noqa: BLE001 - other tables are to be found all the same
             return error
 

@@ -10,9 +10,7 @@ import click
 
 from lakebed import _native, fleet
 from lakebed._pyarrow import pa
-from lakebed.advice.calls import ENGINES
 from lakebed.cli import openmetrics, options, render, thresholds
-from lakebed.cli.failures import Failure
 from lakebed.cli.health_rows import (
     OF_FLEETS,
     HealthAnswer,
@@ -42,13 +40,7 @@ _OPENMETRICS = "openmetrics"
 @click.option(
     "--thresholds", "list_thresholds", is_flag=True, help="List those in force instead of the rows."
 )
-@click.option(
-    "--engine",
-    type=click.Choice(ENGINES),
-    default=ENGINES[0],
-    show_default=True,
-    help="Whose calls are shown, where it has some for a problem. flink: SQL for Paimon, Java for Iceberg.",
-)
+@options.engine
 @click.option(
     "--fail-if",
     metavar="SQL",
@@ -130,11 +122,11 @@ def command(
         print_lines(found, failed)
     else:
         for failure in failed:
-            Failure(f"{failure.named.name}: {failure.message}").show()
+            failure.show()
         for one in found if is_shown and not is_upright else ():
             one.say(engine)
         if output == _OPENMETRICS:
-            measured = [one.measured(columns) for one in found]
+            measured = [one.measured(of_health) for one in found]
             write_lines(openmetrics.lines([*measured, *(one.measured() for one in failed)]), output_file)
         elif not explain:
             write_rows(found, failed, columns, is_fleet, output, output_file)

@@ -11,6 +11,7 @@ import click
 
 from lakebed import _display, _native, fleet
 from lakebed._pyarrow import pa
+from lakebed._text import packed
 from lakebed._values import to_records, to_text
 from lakebed.advice import TableName, findings
 from lakebed.advice.calls import ENGINES
@@ -36,6 +37,7 @@ _HEADINGS = (
     "small",
     "deletes",
     "snapshots",
+    "oldest",
     "committed",
     "worst problem",
 )
@@ -77,6 +79,10 @@ class UnreadableTable:
             if not is_watched and (not is_fleet or failure.exit_code == 2):
                 raise
             return UnreadableTable(named, failure.message, kind_of(failure))
+
+    def show(self) -> None:
+        """Says what is wrong, in a line on standard error."""
+        Failure(f"{self.named.name}: {self.message}").show()
 
     def measured(self) -> openmetrics.Measured:
         """For Prometheus."""
@@ -140,8 +146,6 @@ class TableHealth:
     def cells(self) -> tuple[str, ...]:
         """The cells of its line on a terminal."""
         (values,) = to_records(self.row)
-        # Python's calendar ends with the year 9999.
-        committed = self.row["committed_at"].cast(pa.int64())[0].as_py()
         worst = fleet.worst_of(self.found)
         more = f" (+{len(self.found) - 1})" if len(self.found) > 1 else ""
         return (
@@ -149,13 +153,19 @@ class TableHealth:
             values["format"],
             _display.size(values["file_size_in_bytes"]),
             *(f"{values[name]:,}" for name in _COUNTS),
-            "" if committed is None else _display.age(time.time() - committed / 1e6),
+            *map(self._age, ("oldest_snapshot_at", "committed_at")),
             "" if worst is None else worst.what + more,
         )
 
+    def _age(self, column: str) -> str:
+        """How long ago a time of the row was; nothing where it is not known."""
+        # Python's calendar ends with the year 9999.
+        then = self.row[column].cast(pa.int64())[0].as_py()
+        return "" if then is None else _display.age(time.time() - then / 1e6)
+
     def print(self, columns: list[str] | None, engine: str) -> None:
         """The table upright."""
-        row = self.row if columns is None else self.row.select(columns)
+        row = self.line(columns, is_fleet=False, with_findings=False)
         for values, cells in zip(to_records(row), _display.cells(row, "health"), strict=True):
             titles, sections = dict(_SECTIONS), list[tuple[str, list[tuple[str, str]]]]()
             for name, cell in zip(row.schema.names, cells, strict=True):
@@ -167,11 +177,14 @@ class TableHealth:
             render.sections(shown, {finding.column for finding in self.found})
             click.echo()
             render.problems(self.found, engine)
-        render.note("thresholds: " + ", ".join(_in_words(*one) for one in self.answer.limits.in_force()))
+        *before, last = (_in_words(*one) for one in self.answer.limits.in_force())
+        words = ["thresholds:", *(f" {one}," for one in before), f" {last}"]
+        render.note("\n".join(packed(words, render.width())))
 
     def line(self, columns: list[str] | None, is_fleet: bool, with_findings: bool) -> pa.Table:
         """What is written of it."""
-        row = fleet.with_name(self.row, self.named.name, None) if is_fleet else self.row
+        is_named = is_fleet or not set(OF_FLEETS).isdisjoint(columns or ())
+        row = fleet.with_name(self.row, self.named.name, None) if is_named else self.row
         if with_findings:
             row = row.append_column("findings", _as_column(self.found, row.num_rows))
         return row if columns is None else row.select(columns)
@@ -210,14 +223,22 @@ def write_rows(
 
 
 def print_lines(found: Sequence[TableHealth], failed: Sequence[UnreadableTable]) -> None:
-    """A line for each table, those that cannot be read first, then those with the worst problems."""
+    """A line for each table, those that cannot be read first, then those with the worst problems; below them
+    the whole errors.
+    """
     ranked = sorted((one for one in found if one.row.num_rows), key=TableHealth.rank)
-    lines = [(one.named.name, *[""] * 7, f"not read: {one.message}") for one in failed]
+    nothing = [""] * (len(_HEADINGS) - 2)
+    lines = [(one.named.name, *nothing, f"not read: {one.message}") for one in failed]
     lines += [one.cells() for one in ranked]
     render.lines(_HEADINGS, lines)
-    poor = sum(1 for one in ranked if one.found)
-    notes = [_display.count(len(lines), "table"), f"{poor:,} with problems" if poor else "no problems found"]
+    for one in failed:
+        one.show()
+    poor, notes = sum(1 for one in ranked if one.found), [_display.count(len(lines), "table")]
     notes += [f"{len(failed):,} not read"] if failed else []
+    if poor:
+        notes.append(f"{poor:,} with problems")
+    elif ranked:
+        notes.append(f"no problems found in the other {len(ranked):,}" if failed else "no problems found")
     render.note(
         ", ".join(notes)
         + (f"; `lakebed health {options.as_opened('TABLE')}` says what to do" if poor else "")

@@ -18,6 +18,7 @@ from lakebed._arguments import unwrapping
 from lakebed._display import words_of
 from lakebed._native import FORMATS, ReadLimit
 from lakebed.advice import TableName
+from lakebed.advice.calls import ENGINES
 from lakebed.advice.names import of_folders
 from lakebed.catalogs import load_catalog, load_table
 from lakebed.cli import render
@@ -314,6 +315,15 @@ def hinting(table: Table, view: str, of_all: Callable[[], Scan], condition: str 
                 meant = ", ".join(f"{number} ({word})" for number, word in words.items())
                 error.message += f"; {field.name} is {meant}"
         raise
+
+
+engine = click.option(
+    "--engine",
+    type=click.Choice(ENGINES),
+    default=ENGINES[0],
+    show_default=True,
+    help="Whose calls are shown, where it has some for a problem. flink: SQL for Paimon, Java for Iceberg.",
+)
 
 
 def page_or_json(text: str) -> Callable[[Command], Command]:

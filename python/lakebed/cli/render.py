@@ -169,13 +169,13 @@ def problems(found: Sequence[Finding], engine: str = ENGINES[0]) -> None:
     for one in found:
         click.echo()
         _indented(f"{one.column}: {printable(one.what)}", "", room)
-        for step in one.step(engine).split("; "):
-            _indented(printable(step), "  ", room)
+        for step in one.steps(engine):
+            _indented(printable(str(step)), "  ", room, printable(step.quoted))
 
 
-def _indented(text: str, indent: str, room: int | None) -> None:
-    """A text in lines, the first after `indent`, the others after more."""
-    first, *others = [text] if room is None else _lines(text, room - len(indent) - 2)
+def _indented(text: str, indent: str, room: int | None, whole: str = "") -> None:
+    """A text in lines, the first after `indent`, the others after more. Args: whole, what is not broken."""
+    first, *others = [text] if room is None else _lines(text, room - len(indent) - 2, whole)
     click.echo("\n".join([indent + first, *(f"{indent}  {line}" for line in others)]))
 
 
@@ -198,10 +198,10 @@ def _folded(title: str, rows: Sequence[tuple[str, str]]) -> None:
         console.print(line, soft_wrap=True)
 
 
-def _lines(text: str, room: int) -> list[str]:
+def _lines(text: str, room: int, whole: str = "") -> list[str]:
     from rich.cells import cell_len
 
-    return wrapped(text, room, cell_len)
+    return wrapped(text, room, cell_len, whole)
 
 
 def width() -> int:
@@ -212,8 +212,9 @@ def width() -> int:
 
 
 def note(text: str) -> None:
-    """A remark about rows, on standard error."""
-    stderr().print(text, style="dim", markup=False, highlight=False)
+    """A remark about rows, on standard error; nothing where it is empty."""
+    if text:
+        stderr().print(text, style="dim", markup=False, highlight=False)
 
 
 def stderr() -> Console:
@@ -246,13 +247,17 @@ def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def total_of_files(rows: Rows) -> str:
-    """How many rows there are, and how large their files are in all, where the rows say it."""
+    """How many rows there are, and how large their files are in all, where the rows say it; nothing where
+    there are none.
+    """
     many, size, is_known = 0, 0, False
     for batch in rows.to_arrow_batch_reader():
         many += batch.num_rows
         is_known = "file_size_in_bytes" in batch.schema.names
         if is_known:
             size += pc.sum(batch["file_size_in_bytes"]).as_py() or 0
+    if not many:
+        return ""
     return f"in all {count(many, 'row')}" + (f", {_display.size(size)}" if is_known else "")
 
 

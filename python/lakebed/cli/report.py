@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 @click.command("report")
 @options.tables
 @thresholds.thresholds
+@options.engine
 @click.option(
     "--totals",
     is_flag=True,
@@ -46,6 +47,7 @@ def command(
     limits_of: Callable[[Table], Thresholds],
     totals: bool,
     orphans: bool,
+    engine: str,
     output: str,
 ) -> None:
     """One HTML page about tables: storage, growth, files, partitions, deletes, who wrote what, problems and
@@ -55,7 +57,7 @@ def command(
     has. The page is self-contained: it loads nothing and runs no scripts. Of several tables, one that cannot
     be read is a line of the page with its error, and the exit code is 1.
     """
-    asked = ReportOptions(totals=totals or None, orphans=orphans, limits=limits_of)
+    asked = ReportOptions(totals=totals or None, orphans=orphans, engine=engine, limits=limits_of)
     opened = {one.given: options.as_opened(one.given) for one in tables}
     with render.progress("reading"):
         found = collect(tables, asked, opened=opened, raises=not is_fleet)

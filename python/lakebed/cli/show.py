@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
 @click.command("show")
 @options.table
+@options.engine
 @options.page_or_json("Form of the page. json: one object.")
-def command(open_table: Callable[[], Table], output: str) -> None:
+def command(open_table: Callable[[], Table], engine: str, output: str) -> None:
     """One screen: format, columns, snapshot, size and problems of a table.
 
     Reads the manifests of the snapshot to count live files, rows and bytes, and names problems;
@@ -38,10 +39,10 @@ def command(open_table: Callable[[], Table], output: str) -> None:
         about["findings"] = [finding.to_dict() for finding in about["findings"]]
         click.echo(json.dumps(about, ensure_ascii=False))
     else:
-        _print(about)
+        _print(about, engine)
 
 
-def _print(about: dict[str, Any]) -> None:
+def _print(about: dict[str, Any], engine: str) -> None:
     version = "" if about["format_version"] is None else f", format version {about['format_version']}"
     sections = [(f"{about['format']} table{version}", _state(about)), ("columns", _columns(about))]
     if about["options"]:
@@ -51,7 +52,7 @@ def _print(about: dict[str, Any]) -> None:
         sections.append(("largest partitions", [_partition(group) for group in about["largest_partitions"]]))
     render.sections(sections)
     click.echo()
-    render.problems(about["findings"])
+    render.problems(about["findings"], engine)
 
 
 def _state(about: dict[str, Any]) -> list[tuple[str, str]]:

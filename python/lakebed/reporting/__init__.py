@@ -9,9 +9,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from lakebed import _native
-from lakebed._arguments import positive
+from lakebed._arguments import one_of, positive
 from lakebed._native import ReadLimit
 from lakebed.advice import SMALL_BYTES
+from lakebed.advice.calls import ENGINES
 from lakebed.fleet import READS, NamedTable, each
 from lakebed.opening import open_table
 from lakebed.storage.secrets import error_text
@@ -30,6 +31,7 @@ def report(
     small_bytes: int = SMALL_BYTES,
     totals: bool | None = None,
     orphans: bool = False,
+    engine: str = ENGINES[0],
     threads: int | None = None,
     now: datetime | None = None,
 ) -> str:
@@ -52,12 +54,14 @@ def report(
             where those have 64 MiB at most.
         orphans: look also for files that nothing reaches, last modified more than three days ago, which
             lists folders. Where they cannot be told, the page says why.
+        engine: whose calls are shown, where it has some for a problem: "spark", "trino", "flink" or "python".
         threads: of each table; None for all cores where it is one table, one for each of several, which
             are read side by side.
         now: when the page says that it was made; None for now. A datetime without zone is local time.
     Returns: the page. For the same tables and the same `now` it is the same text.
     Raises: for one table that is not in a list what `open_table` and the views raise; of several only the
-        TypeError of what is no table and no path. OSError where the page cannot be written.
+        TypeError of what is no table and no path. ValueError for another engine, OSError where the page
+        cannot be written.
     Cost: for each table that of `health`, `growth`, `snapshots`, `files`, `partitions`, `totals` and, of up
         to a million bounds, `overlap`; local tables one a core at once, others 48, with 64 reads in flight
         at most.
@@ -67,7 +71,8 @@ def report(
     """
     from lakebed.reporting.numbers import ReportOptions
 
-    asked = ReportOptions(positive("small_bytes", small_bytes, least=0) or 0, totals, orphans)
+    small = positive("small_bytes", small_bytes, least=0) or 0
+    asked = ReportOptions(small, totals, orphans, one_of("engine", engine, ENGINES))
     reads = ReadLimit(READS)
     if isinstance(tables, Table | str | os.PathLike):
         found = collect([_named(tables, reads)], asked, threads, raises=True)

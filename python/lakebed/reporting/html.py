@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 
+_JOINT = re.compile(r"(?<=[._/=-])(?=[^._/=-])")
 _HEADING = re.compile(r"(</?h)([34])(?=>)")
 # Bars are for those who see them.
 _SIDES = {"": "", "left": ' class="left"', "bar": ' class="bar" aria-hidden="true"'}
@@ -75,6 +76,11 @@ def panels(*parts: str) -> str:
 def raised(text: str, levels: int = 1) -> str:
     """The same with headings some levels higher; what tables say is escaped, so none of them is theirs."""
     return _HEADING.sub(lambda found: f"{found[1]}{int(found[2]) - levels}", text)
+
+
+def name(text: str) -> str:
+    """A name, which may be broken into lines where its parts meet."""
+    return "<wbr>".join(map(escape, _JOINT.split(text)))
 
 
 def code(text: str) -> str:

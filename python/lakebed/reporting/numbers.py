@@ -12,6 +12,7 @@ from lakebed._overview import total
 from lakebed._pyarrow import pa, pc
 from lakebed._values import to_json_values, to_records
 from lakebed.advice import SMALL_BYTES, Finding, TableName, Thresholds, findings
+from lakebed.advice.calls import ENGINES
 from lakebed.advice.thresholds import size_of
 from lakebed.errors import LakebedError
 from lakebed.storage.secrets import error_text
@@ -35,13 +36,14 @@ _CONTENT_DATA = 0
 class ReportOptions:
     """What a report is asked for.
 
-    Attributes: small_bytes, totals and orphans, of `lakebed.report`; limits, which says a table's thresholds,
-        None for those of the table with these small_bytes.
+    Attributes: small_bytes, totals, orphans and engine, of `lakebed.report`; limits, which says a table's
+        thresholds, None for those of the table with these small_bytes.
     """
 
     small_bytes: int = SMALL_BYTES
     totals: bool | None = None
     orphans: bool = False
+    engine: str = ENGINES[0]
     limits: Callable[[Table], Thresholds] | None = None
 
     def limits_of(self, table: Table) -> Thresholds:
@@ -117,11 +119,12 @@ class Numbers:
     """What a report shows of a table.
 
     Attributes: name, what it is called, and the catalog that calls it so; location; health, the row of that
-        view; small_bytes, below which data files are small; findings, the problems; growth, rows of that
-        view as JSON values, and snapshots, both the oldest first; sizes, how many data files each class of
-        `SIZES` has, and how many are larger; target, of their sizes; partitions, rows of that view, the
-        largest first, with `label`, the partition in words; overlaps, of columns in data files, what sorting
-        would change most first, None where they were left out; storage, its files by kind.
+        view; small_bytes, below which data files are small; findings, the problems; engine, whose calls are
+        shown; growth, rows of that view as JSON values, and snapshots, both the oldest first; sizes, how
+        many data files each class of `SIZES` has, and how many are larger; target, of their sizes;
+        partitions, rows of that view, the largest first, with `label`, the partition in words; overlaps, of
+        columns in data files, what sorting would change most first, None where they were left out; storage,
+        its files by kind.
     """
 
     name: str
@@ -130,6 +133,7 @@ class Numbers:
     health: dict[str, Any]
     small_bytes: int
     findings: list[Finding]
+    engine: str
     growth: list[dict[str, Any]]
     snapshots: list[Commit]
     sizes: list[int]
@@ -167,6 +171,7 @@ def gather(
         health=health,
         small_bytes=limits.small_bytes,
         findings=findings(health, limits, called),
+        engine=asked.engine,
         growth=to_records(table.growth(columns=growth, threads=threads).to_arrow()),
         snapshots=_snapshots(table),
         sizes=_sizes(table, threads),

@@ -49,7 +49,7 @@ def page(tables: Sequence[Numbers | UnreadableTable], now: datetime) -> str:
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
             f"<title>{escape(title)}, {day(now)}</title>\n<style>\n{style}</style>\n</head>\n<body>\n<main>",
-            f'<h1>{escape(title)}</h1>\n<p class="about">Made on {made} by {_MADE_BY}</p>',
+            f'<h1>{html.name(title)}</h1>\n<p class="about">Made on {made} by {_MADE_BY}</p>',
             *([_overview(tables, read)] if is_list else []),
             *sections,
             f"</main>\n<footer>{_FOOT}</footer>\n</body>\n</html>\n",
@@ -88,7 +88,9 @@ def _overview(tables: Sequence[Numbers | UnreadableTable], places: dict[int, Num
 
 
 def _error(table: UnreadableTable) -> str:
-    return f'<div class="finding error"><b>{escape(table.name)}: not read</b><br>{escape(table.error)}</div>'
+    return (
+        f'<div class="finding error"><b>{html.name(table.name)}: not read</b><br>{escape(table.error)}</div>'
+    )
 
 
 def _line(place: int, table: Numbers, most: int) -> list[str]:
@@ -99,7 +101,7 @@ def _line(place: int, table: Numbers, most: int) -> list[str]:
     committed = health["committed_at"]
     problems = f"{escape(worst.what)}{more}" if worst else '<span class="verdict good">none</span>'
     return [
-        f'<a href="#table-{place}">{escape(table.name)}</a>',
+        f'<a href="#table-{place}">{html.name(table.name)}</a>',
         f'<td class="left text">{problems}</td>',
         escape(in_bytes(health["file_size_in_bytes"])),
         html.share_bar(health["file_size_in_bytes"] or 0, most),

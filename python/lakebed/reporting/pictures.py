@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 # Places across that points are drawn at.
 _MOST_POINTS, _MOST_DOTS = 300, 120
+# What a digit takes of the width of a phone [%].
+_DIGIT = 2.4
 # A lane of dots [px].
 _LANE = 40
 
@@ -70,22 +72,30 @@ def sizes(counts: Sequence[int], target: Target, small_bytes: int) -> str:
         return ""
     wanted = None if target.size is None else math.log2(target.size) - math.log2(SIZES[0]) + 1
     wanted = None if wanted is None else min(max(wanted, 0.0), float(len(counts)))
-    ends = [shown[0], shown[-1] + 1, *([] if wanted is None else [math.floor(wanted), math.ceil(wanted)])]
+    # A class more beside the target leaves room for its name.
+    ends = [
+        shown[0],
+        shown[-1] + 1,
+        *([] if wanted is None else [math.floor(wanted), math.floor(wanted) + 1]),
+    ]
     first, last = max(min(ends) - 1, 0), min(max(max(ends), min(ends) + 4), len(counts))
     width = 100 / (last - first)
     whole = sum(counts)
     most = max(range(len(counts)), key=counts.__getitem__)
     label = f"{count(whole, 'data file')} by size, most of them {_class(most)}"
-    # Where bars are lower there is room for the scale.
-    left, right = max(counts[first : first + 2]), max(counts[last - 2 : last])
-    plot = Plot(label, max(counts), lambda value: f"{value:,.0f}", scale_at=100 if left > right else 0)
+    # There is room for the scale where bars are lower, unless its numbers would be over the target's line.
+    at_end = max(counts[first : first + 2]) > max(counts[last - 2 : last])
+    mark = None if wanted is None else (wanted - first) * width
+    if mark is not None and abs(mark - 100 * at_end) < _DIGIT * len(f"{max(counts):,}"):
+        at_end = not at_end
+    plot = Plot(label, max(counts), lambda value: f"{value:,.0f}", scale_at=100 if at_end else 0)
     for number in range(first, last):
         x = (number - first) * width
         text = f"{count(counts[number], 'data file')} {_class(number)}, {share(counts[number], whole)}"
         is_small = number < len(SIZES) and SIZES[number] <= small_bytes
         plot.bar(x, x + width, counts[number], text, "warn" if is_small else "")
-    if wanted is not None and target.size is not None:
-        plot.mark((wanted - first) * width, f"target {threshold(target.size)}")
+    if mark is not None and target.size is not None:
+        plot.mark(mark, f"target {threshold(target.size)}")
     every = -(-(last - first) // 5)
     bounds = [
         number for number in range(first, last) if number < len(SIZES) and (number - first) % every == 0

@@ -16,6 +16,7 @@ from lakebed.reporting.numbers import Commit, Writer
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from lakebed.advice.findings import Instruction
     from lakebed.reporting.numbers import Numbers
 
 _ROWS, _MOST_WRITERS = 10, 7
@@ -35,7 +36,7 @@ def section(place: int, table: Numbers, *, named: bool) -> str:
     """What is known of a table. Args: place, by which the list of all finds it; named, whether its name is
     above it.
     """
-    class_, title = ("", f"<h2>{escape(table.name)}</h2>") if named else (' class="only"', "")
+    class_, title = ("", f"<h2>{html.name(table.name)}</h2>") if named else (' class="only"', "")
     parts = [
         f'<section id="table-{place}"{class_}>\n{title}',
         _about(table),
@@ -107,16 +108,18 @@ def _rows(many: int) -> tuple[str, str]:
 
 
 def _findings(table: Numbers) -> str:
-    def steps(text: str) -> str:
-        return "".join(f"<li>{html.code(step)}</li>" for step in text.split("; "))
+    def shown(step: Instruction) -> str:
+        typed = f"<code>{escape(step.command)}</code>" if step.command else ""
+        return f"<li>{html.code(step.before)}{typed}{escape(step.after)}</li>"
 
     found = [
-        f'<div class="finding"><b>{escape(finding.what)}</b><ul>{steps(finding.next_step)}</ul></div>'
+        f'<div class="finding"><b>{escape(finding.what)}</b><ul>'
+        f"{''.join(map(shown, finding.steps(table.engine)))}</ul></div>"
         for finding in table.findings
     ]
     mood = "bad" if found else "good"
-    shown = f'<span class="verdict {mood}">{escape(verdict(table.findings))}</span>'
-    return f"<h3>Findings: {shown}</h3>{''.join(found)}"
+    whole = f'<span class="verdict {mood}">{escape(verdict(table.findings))}</span>'
+    return f"<h3>Findings: {whole}</h3>{''.join(found)}"
 
 
 def _storage(table: Numbers) -> str:
@@ -217,7 +220,7 @@ def _partitions(caption: str, rows: Sequence[dict[str, Any]], columns: Sequence[
     forms = {column: in_bytes if column == "file_size_in_bytes" else number for column in columns}
     cells = [
         [
-            escape(row["label"]),
+            html.name(row["label"]),
             html.share_bar(row[columns[0]] or 0, rows[0][columns[0]] or 0),
             *(escape(forms[column](row[column])) for column in columns),
         ]

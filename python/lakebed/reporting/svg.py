@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 _ABOVE, _DATES, _UNITS = 18, 18, 17
 # Percents from either end at which words are aligned to it.
 _END = 7.0
+# Percents of the width, and pixels above their base, that numbers at lines take.
+_SCALE_WIDTH, _SCALE_HEIGHT = 15.0, 11
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _EPOCH = datetime(1970, 1, 1)
 _MINUTE, _HOUR, _DAY, _MONTH = 60, 3_600, 86_400, 2_629_746
@@ -85,21 +87,24 @@ class Plot:
     """A picture with numbers upwards.
 
     Attributes: label, what it shows, for those who do not see it; height, of what is drawn [px]; top, the
-        number at the upper edge; parts, elements; scale, the numbers at its lines, above all else and at the
-        end where less is drawn.
+        number at the upper edge; parts, elements; scale, the places of its lines and their numbers, which are
+        above all else; scale_at, where these are, the end where less is drawn; beside, the places down
+        between which a curve is there.
     """
 
     def __init__(
         self, label: str, top: float, form: Callable[[float], str], *, height: int = 130, scale_at: int = 0
     ) -> None:
-        self.label, self.height, self.parts, self.scale = label, height, list[str](), list[str]()
+        self.label, self.height, self.parts, self.scale_at = label, height, list[str](), scale_at
+        self.scale = list[tuple[float, str]]()
+        self.beside: tuple[float, float] | None = None
         lines = steps(top)
         self.top = lines[-1]
         for line in lines:
             y = self.y(line)
             self.parts.append(across(y, "grid" if line else "base"))
             if line:
-                self.scale.append(words(form(line), scale_at, y - 3, "scale"))
+                self.scale.append((y, form(line)))
 
     def y(self, value: float) -> float:
         """The place of a number [px]."""
@@ -107,6 +112,8 @@ class Plot:
 
     def curve(self, points: Sequence[tuple[float, float]], class_: str = "") -> None:
         """An area below steps. Args: points, places across and their numbers, each up to the next place."""
+        near = [self.y(value) for x, value in points if abs(x - self.scale_at) <= _SCALE_WIDTH]
+        self.beside = (min(near), max(near)) if near else None
         places = [(number(x), number(self.y(value) - _ABOVE)) for x, value in points]
         (start, first), *others = places
         line = f"M{start} {first}" + "".join(f"H{x}V{y}" for x, y in others)
@@ -146,7 +153,18 @@ class Plot:
 
     def svg(self, ticks: Sequence[tuple[float, str]], unit: str) -> str:
         """The picture. Args: ticks, places across and their names; unit, what they are."""
-        return framed(self.label, [*self.parts, *self.scale], _ABOVE + self.height, ticks, unit)
+        scale = [words(text, self.scale_at, self._base(y), "scale") for y, text in self.scale]
+        return framed(self.label, [*self.parts, *scale], _ABOVE + self.height, ticks, unit)
+
+    def _base(self, y: float) -> float:
+        """Where the number of a line stands: above it, or below where a curve would strike it through."""
+        above, below = y - 3, y + _SCALE_HEIGHT + 1
+
+        def is_struck(base: float) -> bool:
+            upper, lower = self.beside or (math.inf, -math.inf)
+            return upper - 2 <= base and base - _SCALE_HEIGHT <= lower
+
+        return below if is_struck(above) and not is_struck(below) else above
 
 
 def framed(

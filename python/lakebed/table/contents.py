@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from lakebed._arguments import encodable, names, one_of, positive
-from lakebed._keywords import FileKeywords, Keywords, OverlapKeywords, TableKeywords
+from lakebed._keywords import FileKeywords, Keywords, MetadataTable, OverlapKeywords, TableKeywords
 from lakebed._native import View
 from lakebed.advice import SMALL_BYTES
 from lakebed.view import HealthScan, PlanScan, ViewScan, view
@@ -198,8 +198,7 @@ def buckets(self: Table, **given: Unpack[TableKeywords]) -> ViewScan:
 
 @view(Keywords)
 def columns(self: Table, **given: Unpack[Keywords]) -> ViewScan:
-    """One row per column of the table, with what the metrics of its live data files say, from manifests
-    alone.
+    """One row per column of the table: what metrics of its live data files say, from manifests alone.
 
     Returns: `column_id` int32, `column` utf8 (of Iceberg each column that holds values, with the names of
         those that it is in: "address.city", "tags.element"; of Paimon the table's own), `type` utf8 (as
@@ -387,7 +386,7 @@ def plan(
 
 
 @view(Keywords)
-def metadata_table(self: Table, name: str, **given: Unpack[Keywords]) -> ViewScan:
+def metadata_table(self: Table, name: MetadataTable | str, **given: Unpack[Keywords]) -> ViewScan:
     """One of the engine's own metadata tables, with its column names, order, types and texts.
 
     Args:
