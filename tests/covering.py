@@ -105,9 +105,9 @@ def paimon_tables() -> tuple[GoldenTable, ...]:
     return covering_paimon_tables() if QUICK else golden_paimon_tables()
 
 
-def iceberg_tables() -> tuple[GoldenIcebergTable, ...]:
-    """As `paimon_tables`, of Iceberg."""
-    return covering_iceberg_tables() if QUICK else golden_iceberg_tables()
+def iceberg_tables(folder: str = "iceberg") -> tuple[GoldenIcebergTable, ...]:
+    """As `paimon_tables`, of Iceberg, in one folder."""
+    return covering_iceberg_tables(folder=folder) if QUICK else golden_iceberg_tables(folder)
 
 
 def _named(tables: Sequence[_Golden], names: Sequence[str]) -> list[_Golden]:

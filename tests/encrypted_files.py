@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
@@ -21,6 +22,16 @@ class GoldenKeys:
         return AESGCM(bytes.fromhex(self.masters[key_id])).decrypt(
             wrapped[:12], wrapped[12:], key_id.encode()
         )
+
+    def module(self, folder: Path) -> Path:
+        """A module with this service and its function, as commands take it: `client` and `unwrap`."""
+        file = folder / "keys.py"
+        file.write_text(
+            "from encrypted_files import GoldenKeys\n"
+            f"client = GoldenKeys({self.masters!r})\n"
+            "unwrap = client.unwrap\n"
+        )
+        return file
 
 
 def key_and_prefix(metadata: bytes) -> tuple[bytes, bytes]:

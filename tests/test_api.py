@@ -21,6 +21,7 @@ MODULES = (
     "lakebed.avro",
     "lakebed.errors",
     "lakebed.experimental",
+    "lakebed.experimental",
     "lakebed.iceberg",
     "lakebed.paimon",
     "lakebed.predicates",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from operator import itemgetter
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -23,7 +24,10 @@ NOT_HERE = (
 )
 VIEWS = (*(view for view in views.VIEWS if view not in NOT_HERE), "health")
 # One table of each kind; that they are few is for speed.
-each_table = each_golden_iceberg_table("dv_v3", "spec_evolution_v1", "empty_v*", "inline_*", "catalog_*")
+each_table = each_golden_iceberg_table(
+    *("dv_v3", "spec_evolution_v1", "empty_v*", "inline_*", "catalog_*"),
+    *("encrypted_v4", "upgrade_v2_v3_v4"),
+)
 
 
 def scan_of(table: GoldenTable, view: str, **keywords: Any) -> Any:
@@ -112,15 +116,17 @@ def test_storages_bring_the_same(table: GoldenTable, library: str):
     elif library == "fsspec":
         storage = pytest.importorskip("fsspec").filesystem("file")
     path = table.path / table.info["metadata_file"]
-    opened = lakebed.open_table(str(path), storage=storage, relocate=table.relocate)
+    opened = lakebed.open_table(str(path), storage=storage, relocate=table.relocate, keys=table.keys)
     for view in ("files", "entries", "manifests", "snapshots"):
         assert getattr(opened, view)().to_arrow().equals(scan_of(table, view).to_arrow()), view
 
 
 @each_table
 @pytest.mark.parametrize("view", VIEWS)
-def test_the_command_line_prints_the_rows_as_json(table: GoldenTable, view: str):
-    shown = printed(views.command_of(view), table.path / table.info["metadata_file"], *moved(table.relocate))
+def test_the_command_line_prints_the_rows_as_json(table: GoldenTable, view: str, tmp_path: Path):
+    keys = ("--keys", f"{table.keys.module(tmp_path)}:unwrap") if table.keys else ()
+    file = table.path / table.info["metadata_file"]
+    shown = printed(views.command_of(view), file, *moved(table.relocate), *keys)
     if view == "health":
         # Only the command line has them beside the row.
         assert isinstance(shown[0].pop("findings"), list)

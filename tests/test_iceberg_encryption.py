@@ -283,14 +283,9 @@ def test_commits_to_a_table_that_is_to_be_encrypted_are_refused(tmp_path: Path) 
 
 def test_on_the_command_line(tmp_path: Path) -> None:
     copy = Copy(V3, tmp_path)
-    keys = tmp_path / "keys.py"
     master = copy.golden.keys
     assert master is not None
-    keys.write_text(
-        "from encrypted_files import GoldenKeys\n"
-        f"client = GoldenKeys({master.masters!r})\n"
-        "unwrap = client.unwrap\n"
-    )
+    keys = master.module(tmp_path)
     moved = [word for prefix in copy.table.relocate for word in ("--relocate", f"{prefix}={copy.folder}")]
     rows = copy.open().files().to_arrow().to_pylist()
     for name in ("client", "unwrap"):
@@ -320,3 +315,18 @@ def test_a_plan_of_pyicebergs_table(tmp_path: Path) -> None:
     assert len(tasks) == len(planned) > 0
     with pytest.raises(EncryptionError):
         lakebed.pyiceberg.plan(table)
+
+
+def test_tables_of_pyiceberg(tmp_path: Path) -> None:
+    """PyIceberg opens them, and decrypts nothing itself."""
+    tables = pytest.importorskip("pyiceberg.table")
+    plans = pytest.importorskip("lakebed.pyiceberg")
+    copy = Copy(V3, tmp_path)
+    written = copy.metadata.read_text("utf-8")
+    copy.metadata.write_text(written.replace(copy.table.location, f"file:{copy.folder}"), "utf-8")
+    theirs = tables.StaticTable.from_metadata(str(copy.metadata))
+    moved = {prefix: str(copy.folder) for prefix in copy.table.relocate}
+    opened = lakebed.open_table(theirs, relocate=moved, keys=copy.golden.keys)
+    assert expected(opened.plan()) == expected(copy.table.open().plan())
+    with pytest.raises(EncryptionError, match=r'by key "kek-one": give .* open_table\(…, keys=…\)'):
+        plans.plan(theirs)

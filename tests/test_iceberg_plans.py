@@ -67,6 +67,34 @@ def test_the_files_and_their_deletes_are_those_of_the_engine(table: GoldenTable)
         assert own_plan(at.plan().to_arrow()) == engines_plan(table, line), where
 
 
+@each_golden_iceberg_table("encrypted_*", "*_v4")
+def test_a_rest_catalog_answers_the_files_and_deletes_of_the_engine(table: GoldenTable):
+    contents = {"position-deletes": 1, "equality-deletes": 2}
+    for line, at in covered(table):
+        answer = at.plan().to_rest()
+        deletes = [
+            (
+                contents[one["content"]],
+                one["file-path"],
+                *map(one.get, ("content-offset", "content-size-in-bytes")),
+            )
+            for one in answer["delete-files"]
+        ]
+        tasks = [
+            (
+                task["data-file"]["file-path"],
+                frozenset(deletes[at] for at in task.get("delete-file-references", ())),
+            )
+            for task in answer["file-scan-tasks"]
+        ]
+        # Answers have no sequence numbers.
+        expected = [
+            (path, frozenset(delete[:4] for delete in some))
+            for path, some in engines_plan(table, line).elements()
+        ]
+        assert Counter(tasks) == Counter(expected), f"{table.name}, snapshot {line['snapshot_id']}"
+
+
 @each_golden_iceberg_table()
 def test_numbers_stand_for_the_same_deletes(table: GoldenTable):
     for _line, at in covered(table):

@@ -12,6 +12,7 @@ import encrypted_files
 import pytest
 from covering import each_covering_iceberg_table
 from test_iceberg_pruning import spelled_out
+from test_iceberg_version_4 import golden
 from trust import THOROUGH
 
 import lakebed
@@ -27,7 +28,7 @@ pytestmark = pytest.mark.spark
 
 # Together they have deletes of every kind, within partitions and of all, of one spec and of several.
 WITH_DELETES = ("dv_v3", "eq_deletes_global_v2", "eq_deletes_v2", "pos_deletes_v2", "upgrade_v1_v2_v3")
-FEATURES = (*WITH_DELETES, "spec_evolution_v1")
+FEATURES = (*WITH_DELETES, "spec_evolution_v1", "upgrade_v2_v3_v4")
 
 
 @pytest.fixture(params=["sent", "exchanged"])
@@ -64,6 +65,13 @@ def test_plans_are_those_without_spark(spark, table, mode):
     assert compare(spark, opened, "plan", stats=stats) > 0
     for where in filters(table):
         compare(spark, opened, "plan", where=where, columns=["delete_files", "residual", "file_path"])
+
+
+def test_plans_of_relative_paths_are_those_without_spark(spark, mode):
+    table = golden("experimental_relative_paths_v4")
+    assert compare(spark, table.open(), "plan") > 0
+    for where in filters(table):
+        compare(spark, table.open(), "plan", where=where)
 
 
 @each_golden_iceberg_table("dv_v3", "eq_deletes_global_v2")
