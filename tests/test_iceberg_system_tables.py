@@ -31,12 +31,6 @@ OTHER_ANSWERS = {
     "metadata_scans",
     "encryption",
 }
-# To be deleted, as is its use in `_answers`: of the same tuple in several specs the engine makes one row.
-TUPLES_OF_SEVERAL_SPECS = {
-    ("spec_evolution_v4", "partitions"),
-    ("dropped_source_rewritten_v4", "partitions"),
-    ("dropped_source_rewritten_v4", f"partitions{OLDER}"),
-}
 ORDERED = {"snapshots", "history", "metadata_log_entries"}
 
 TIME = pa.timestamp("us", "UTC")
@@ -185,11 +179,7 @@ def _answers() -> list[tuple[GoldenTable, str]]:
         for table in (*iceberg_tables(), *iceberg_tables("iceberg_next"))
         for file in sorted((table.path / "expected").glob("*.jsonl.gz"))
     )
-    return [
-        (table, answer)
-        for table, answer in found
-        if answer not in OTHER_ANSWERS and (table.name, answer) not in TUPLES_OF_SEVERAL_SPECS
-    ]
+    return [(table, answer) for table, answer in found if answer not in OTHER_ANSWERS]
 
 
 def each_answer() -> pytest.MarkDecorator:

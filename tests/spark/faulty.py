@@ -86,9 +86,19 @@ class Faulty:
     def wait(self, task: str) -> None:
         """Has the first task that comes here wait until it is here once more."""
         self.tell("here")
+
+        def again() -> bool:
+            return len([*Path(self.folder).glob(f"here {task}.*")]) > 1
+
         if self.once():
             for _ in range(1200):
-                if len([*Path(self.folder).glob(f"here {task}.*")]) > 1:
+                if again():
                     self.tell("struck")
+                    break
+                time.sleep(0.1)
+        elif again():
+            # Whichever attempt ends first has the other killed: it is to have seen this one.
+            for _ in range(100):
+                if [*Path(self.folder).glob("struck *")]:
                     break
                 time.sleep(0.1)
