@@ -21,7 +21,6 @@ MODULES = (
     "lakebed.avro",
     "lakebed.errors",
     "lakebed.experimental",
-    "lakebed.experimental",
     "lakebed.iceberg",
     "lakebed.paimon",
     "lakebed.predicates",

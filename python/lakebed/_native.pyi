@@ -40,11 +40,9 @@ __all__ = [
     "check_names",
     "columns_of",
     "decode_mumbling",
-    "decode_mumbling",
     "decode_rows",
     "decode_values",
     "divisible",
-    "encode_mumbling",
     "encode_mumbling",
     "encode_rows",
     "encode_values",
@@ -57,9 +55,7 @@ __all__ = [
     "iceberg_filter",
     "iceberg_layout",
     "iceberg_read_content_entries",
-    "iceberg_read_content_entries",
     "iceberg_read_deletion_vector",
-    "iceberg_read_live_files",
     "iceberg_read_live_files",
     "iceberg_read_manifest",
     "iceberg_read_manifest_list",
@@ -472,17 +468,6 @@ def iceberg_read_content_entries(
 def iceberg_write_content_entries(
     entries: Any, target: tuple[Any, bool], table: object, codec: str, limits: object
 ) -> bytes | None: ...
-def iceberg_read_live_files(tree: object) -> BatchStream: ...
-def decode_mumbling(bitmap: bytes, limits: object) -> Batch: ...
-def encode_mumbling(positions: Sequence[int]) -> bytes: ...
-def iceberg_read_content_entries(
-    source: Any,
-    columns: Sequence[str] | None,
-    table: object | None,
-    listed: object | None,
-    limits: object,
-    threads: int | None,
-) -> BatchStream: ...
 def iceberg_read_live_files(tree: object) -> BatchStream: ...
 def decode_mumbling(bitmap: bytes, limits: object) -> Batch: ...
 def encode_mumbling(positions: Sequence[int]) -> bytes: ...

@@ -25,8 +25,6 @@ from lakebed.storage import resolve
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from lakebed.predicates import Predicate
-
     from lakebed._sink import Sink
     from lakebed.predicates import Predicate
 
@@ -131,63 +129,6 @@ def read_live_files(
         storage.
     Cost: reads the root, then the leaves that may match, several at once; where `content_stats` is not asked
         for, of statistics those of the columns of `where` alone.
-    Source: as `read_content_entries`; Iceberg's `InclusiveStatsEvaluator.java`.
-    """
-    wanted, threads = names("columns", columns), positive("threads", threads)
-    path, adapter = resolve(root, storage)
-    told = snapshot or {}
-    from_snapshot = {
-        "snapshot_id": told.get("snapshot-id"),
-        "sequence_number": told.get("sequence-number"),
-        "first_row_id": told.get("first-row-id"),
-    }
-    tree = SimpleNamespace(
-        path=path,
-        storage=adapter,
-        moved=[(prefix, os.fspath(now)) for prefix, now in (relocate or {}).items()],
-        columns=wanted,
-        filter=to_sql(where),
-        table=_types(metadata),
-        listed=None if snapshot is None else _leaf(from_snapshot),
-        limits=limits,
-        threads=threads,
-    )
-    return FileScan(lambda: _native.iceberg_read_live_files(tree), named("live files", path))
-
-
-@documented(READING)
-def read_live_files(
-    root: str | os.PathLike[str],
-    *,
-    metadata: Mapping[str, Any],
-    snapshot: Mapping[str, Any] | None = None,
-    columns: Sequence[str] | None = None,
-    where: str | Predicate | None = None,
-    relocate: Mapping[str, str | os.PathLike[str]] | None = None,
-    limits: Limits = LIMITS,
-    threads: int | None = None,
-    storage: object | None = None,
-) -> Scan:
-    """The live files of a snapshot: data files and equality deletes of its root manifest, then those of the
-    leaves that it lists, in their order. Deletion vectors and column files are parts of data files.
-
-    Args:
-        root: path or URI of the root manifest, or of a single leaf.
-        metadata: what the table's metadata says, as `read_content_entries` has it; `schemas` and
-            `partition-specs` must be there.
-        snapshot: the snapshot of the root, as `snapshots` of the metadata has it: entries of the root inherit
-            `snapshot-id`, `sequence-number` and `first-row-id`.
-        where: a condition on the table's columns, SQL text or made with `lakebed.col`, which may name partition
-            fields too. Leaves and files are left out in which, by partition and statistics, no row can match.
-        relocate: prefixes of paths written in manifests, and where they are now.
-    Returns: a `Scan` with the columns of `read_content_entries`, of live entries alone, and `manifest` utf8, the
-        manifest that lists the file, where it is entry `pos`.
-    Units: sizes and offsets in bytes.
-    Raises: (when read) as `read_content_entries`; UnsupportedError also for leaves of deletes and of older
-        versions, PredicateError, LocationError (a leaf in a place that may not be opened), OSError from the
-        storage.
-    Cost: reads the root, then the leaves that may match, several at once, and of their statistics those of the
-        columns of `where` and of `columns`.
     Source: as `read_content_entries`; Iceberg's `InclusiveStatsEvaluator.java`.
     """
     wanted, threads = names("columns", columns), positive("threads", threads)
