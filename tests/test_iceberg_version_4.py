@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import shutil
@@ -91,6 +92,67 @@ def test_a_relative_path_begins_with_the_folder_where_there_is_no_location(tmp_p
     found = files(lakebed.open_table(file))
     own = [(path.replace(table.location, str(tmp_path / "t")), count) for path, count in files(table.open())]
     assert found == sorted(own)
+
+
+def test_relative_paths_resolve_as_javas(tmp_path: Path) -> None:
+    """The path of a manifest list, beside what Java's `LocationUtil` makes of it."""
+    folder = data_root("golden", "iceberg_next", "vectors")
+    if folder is None:
+        pytest.skip("no vectors of paths")
+    with gzip.open(folder / "paths.jsonl.gz", "rt", encoding="utf-8") as lines:
+        rows = [row for row in map(json.loads, lines) if row["op"] == "resolve" and row.get("result")]
+    # Java takes a location as it is; lakebed without the slash at its end, as it does in every version.
+    rows = [row for row in rows if not str(row["table_location"]).endswith("/") or row["has_scheme"]]
+    assert len(rows) > 20
+    file, moved = copied("part_names_v4", tmp_path / "t")
+    document = json.loads(file.read_text("utf-8"))
+    for row in rows:
+        snapshots = [{**document["snapshots"][0], "manifest-list": row["path"]}]
+        changed(
+            file,
+            location=row["table_location"],
+            snapshots=snapshots,
+            current_snapshot_id=snapshots[0]["snapshot-id"],
+            refs={},
+            snapshot_log=[],
+        )
+        read = lakebed.open_table(file, relocate=moved).snapshots(columns=["manifest_list"]).to_arrow()
+        assert read["manifest_list"].to_pylist() == [row["result"]], row
+
+
+def in_place(tmp_path: Path) -> lakebed.Table:
+    """The golden table of relative paths at a location of its own, with all files old that it names."""
+    file, _ = copied("experimental_relative_paths_v4", tmp_path / "t")
+    for version in (tmp_path / "t" / "metadata").glob("*.json"):
+        changed(version, location=f"file:{tmp_path / 't'}")
+    opened = lakebed.open_table(file)
+    for path in opened.reachable(columns=["file_path"]).to_arrow()["file_path"].to_pylist():
+        own = Path(path.removeprefix("file:"))
+        if own.is_relative_to(tmp_path) and not own.exists():
+            own.parent.mkdir(parents=True, exist_ok=True)
+            own.write_bytes(b"x")
+    for one in tmp_path.rglob("*"):
+        os.utime(one, (0, 0))
+    return opened
+
+
+def test_orphans_are_what_no_relative_path_names(tmp_path: Path) -> None:
+    table = in_place(tmp_path)
+    planted = tmp_path / "t" / "data" / "left.parquet"
+    planted.write_bytes(b"x")
+    os.utime(planted, (0, 0))
+    rows = table.orphans(timedelta(0), columns=["file_path"]).to_arrow()["file_path"].to_pylist()
+    assert [Path(path.removeprefix("file:")) for path in rows] == [planted]
+
+
+def test_expiries_of_relative_paths_are_files_of_the_table(tmp_path: Path) -> None:
+    table = in_place(tmp_path)
+    plan = table.expire_plan(timedelta(0), retain_last=1, columns=["file_path"]).to_arrow()
+    expired = [Path(path.removeprefix("file:")) for path in plan["file_path"].to_pylist() if path]
+    assert expired
+    assert all(path.is_file() and path.is_relative_to(tmp_path / "t") for path in expired)
+    kept = {path for path, _ in files(table)}
+    assert not kept & set(plan["file_path"].to_pylist())
 
 
 @pytest.mark.parametrize("location", ["/warehouse/t", "", "warehouse"])
