@@ -76,9 +76,9 @@ class Reader:
         pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
         self.process = subprocess.Popen(self._command(), stderr=subprocess.DEVNULL, **pipes)
         told, warm = self._answer(60), self._ask(columnar("Parquet") if self.name in COLUMNAR else _WARM)
-        if "error" in warm:
+        if warm.get("error") in ("ModuleNotFoundError", "PackageNotFoundError"):
             # DuckDB reads Avro by a package that DuckDB 2 does not have.
-            sys.exit(f"{self.name} reads no file that is whole: {warm['error']}")
+            sys.exit(f"{self.name} cannot read: {warm['error']}")
         return self.process, str(told["version"]), warm["peak"]
 
     def _command(self) -> list[str]:

@@ -94,10 +94,12 @@ class Faulty:
             for _ in range(1200):
                 if again():
                     self.tell("struck")
+                    # The other ends before: Spark's log has no end of one that it kills when the job is over.
+                    time.sleep(5)
                     break
                 time.sleep(0.1)
         elif again():
-            # Whichever attempt ends first has the other killed: it is to have seen this one.
+            # What ends first has the other killed, which is to have seen this one.
             for _ in range(100):
                 if [*Path(self.folder).glob("struck *")]:
                     break
