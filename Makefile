@@ -16,7 +16,6 @@ PYTHON := $(VENV)/.python# all that cargo needs: it compiles while the tools are
 TOOLS := $(VENV)/.tools
 SPARK_35 := $(VENV)/spark-3.5
 DOCS := $(VENV)/docs
-DUCKDB := $(VENV)/duckdb-1.5
 # The wheel in .venv is of one profile at a time, and its stamp says of which: what tests run is compiled in seconds
 # and checks more, what is measured and shown is what users get.
 CHECKED := $(VENV)/.wheel-checked
@@ -109,9 +108,8 @@ trust-decoder: $(PYTHON) ## The long forms of the Rust tests: 100,000 random fil
 	LAKEBED_RANDOM_FILES=3000 cargo test --release --locked -p lakebed-avro --test '*'
 	LAKEBED_TRUST=1 cargo test --release --locked -p lakebed
 
-trust-peers: $(RELEASED) $(DUCKDB)/.installed ## Make docs/peers.md and docs/answers.md again: damaged files in each reader, and what engines answered
-	PYTHONPATH=$(CURDIR)/$(DUCKDB) $(BIN)/python tests/peers/table.py --write docs/peers.md
-	$(BIN)/python tests/peers/answers.py
+trust-peers: $(RELEASED) ## Make docs/peers.md and docs/answers.md again: damaged files in each reader, and what engines answered
+	.ci/peers.sh $(BIN)/python
 
 trust-wheel: $(TOOLS) ## Build the wheel twice, and compare
 	.ci/wheel_twice.sh
@@ -180,12 +178,6 @@ $(TOOLS): $(PYTHON) constraints.txt pyproject.toml
 $(SPARK_35)/.installed: constraints-spark-3.5.txt $(TOOLS)
 	rm -rf $(SPARK_35)
 	.ci/install.sh $(BIN)/python --no-deps --target $(SPARK_35) -r constraints-spark-3.5.txt
-	@touch $@
-
-# The last DuckDB whose extension for Avro is a package.
-$(DUCKDB)/.installed: $(TOOLS)
-	rm -rf $(DUCKDB)
-	.ci/install.sh $(BIN)/python --no-deps --target $(DUCKDB) duckdb==1.5.5 duckdb-extension-avro==1.5.5
 	@touch $@
 
 # An environment of its own: what builds pages is nothing that tests may meet.

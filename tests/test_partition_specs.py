@@ -101,7 +101,8 @@ def test_show_the_report_and_assistants(evolved: Path) -> None:
     assert sorted(map(str, (one["partition"] for one in shown["largest_partitions"]))) == sorted(
         map(str, SHOWN)
     )
-    page = lakebed.report(str(evolved))
+    # Names may be broken between their parts.
+    page = lakebed.report(str(evolved)).replace("<wbr>", "")
     assert "city=null/day=7" in page
     assert "city=null/day=8" not in page
     from lakebed.mcp.answers import of_rows

@@ -114,7 +114,8 @@ def test_every_form_of_the_command_line_has_them(far: Table) -> None:
 
 def test_notebooks_and_reports_have_them(far: Table) -> None:
     for text in (far.partitions()._repr_html_(), lakebed.report(far)):
-        assert all(date in text for date in DATES)
+        # Names may be broken between their parts.
+        assert all(date in text.replace("<wbr>", "") for date in DATES)
     assert "valueToutTofTrange" not in far.files(stats=["ts"])._repr_html_()
 
 
