@@ -93,7 +93,8 @@ def test_a_report_of_many_tables(spark, tmp_path: Path, sample_table: Path):
     paths.append(str(tmp_path / "none"))
     page = ls.report(spark, paths, tmp_path / "report.html", now=NOW)
     assert page == lakebed.report([str(Path(path).absolute()) for path in paths], now=NOW)
-    assert f"{tmp_path / 'none'}: not read" in page
+    # Names may be broken between their parts.
+    assert f"{tmp_path / 'none'}: not read" in page.replace("<wbr>", "")
     assert (tmp_path / "report.html").read_text("utf-8") == page
 
 
