@@ -13,7 +13,7 @@ use crate::arrays::room;
 use crate::budget::Budget;
 
 /// Keys below it have a place in a table, which answers sooner than a search.
-const TABLE: i32 = 1 << 12;
+const TABLE: usize = 1 << 12;
 
 /// The keys whose items are wanted.
 pub(super) struct WantedKeys {
@@ -24,7 +24,12 @@ pub(super) struct WantedKeys {
 impl WantedKeys {
     pub(super) fn of(mut sorted: Vec<i32>) -> WantedKeys {
         sorted.sort_unstable();
-        let table = (0..TABLE).map(|key| sorted.binary_search(&key).is_ok()).collect();
+        let mut table = vec![false; TABLE];
+        for key in sorted.iter().filter_map(|key| usize::try_from(*key).ok()) {
+            if let Some(is_wanted) = table.get_mut(key) {
+                *is_wanted = true;
+            }
+        }
         WantedKeys { sorted, table }
     }
 
@@ -184,6 +189,6 @@ fn end_row(kept: &mut Vec<KeptEntry>, before: usize, start: u32, end: u32) {
 }
 
 #[cold]
-pub(super) fn differs() -> Error {
+fn differs() -> Error {
     Error::new(ErrorKind::Count, "a map has other numbers of keys and of values")
 }

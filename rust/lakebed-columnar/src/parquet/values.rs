@@ -212,9 +212,7 @@ impl Decoder {
             }
         }
     }
-}
 
-impl Decoder {
     /// Appends those of the next `count` values that have one of the numbers in `wanted`, which ascend from 0.
     pub(super) fn read_some(
         &mut self,

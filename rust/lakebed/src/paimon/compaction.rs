@@ -1,6 +1,6 @@
 //! Which data files Paimon's `sys.compact` rewrites, by the kind of the table and its options, as of Paimon 1.4.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use arrow_array::{Array, Int32Array, Int64Array, RecordBatch, StringArray};
 use arrow_row::Rows;
@@ -227,17 +227,9 @@ impl Compaction for FullCompaction {
         let buckets = groups(&[find(batch, "partition")?, find(batch, "bucket")?])?.into_iter();
         let found: Result<Vec<Vec<Vec<ChosenFile>>>> = match &self.kind {
             Kind::Unbucketed { open_cost, min_files, limit, delete_ratio } => {
-                let taken = (0..batch.num_rows()).map(|row| self.is_taken(&files, row, *delete_ratio));
-                let mut left = *limit;
-                let taken: Vec<bool> = taken
-                    .map(|is_taken| {
-                        let is_taken = is_taken && left > 0;
-                        left = left.saturating_sub(usize::from(is_taken));
-                        is_taken
-                    })
-                    .collect();
-                let is_taken = |row: &usize| taken.get(*row).is_some_and(|is_taken| *is_taken);
-                let taken = buckets.map(|rows| rows.into_iter().filter(is_taken).collect());
+                let is_taken = |row: &usize| self.is_taken(&files, *row, *delete_ratio);
+                let taken: HashSet<usize> = (0..batch.num_rows()).filter(is_taken).take(*limit).collect();
+                let taken = buckets.map(|rows| rows.into_iter().filter(|row| taken.contains(row)).collect());
                 taken.map(|rows| self.packed(&files, rows, *open_cost, *min_files)).collect()
             }
             Kind::Bucketed { min_files } => {
@@ -281,18 +273,18 @@ impl FullCompaction {
         min_files: usize,
     ) -> Result<Vec<Vec<ChosenFile>>> {
         let mut rest = Vec::new();
-        let mut by_index: Vec<(&str, Vec<usize>)> = Vec::new();
+        let (mut numbers, mut marked) = (HashMap::new(), Vec::<Vec<usize>>::new());
         for row in rows {
             let Some(vector) = files.vectors.get(&row) else {
                 rest.push(row);
                 continue;
             };
-            match by_index.iter_mut().find(|(name, _)| *name == vector.index_file) {
-                Some((_, rows)) => rows.push(row),
-                None => by_index.push((&vector.index_file, vec![row])),
+            let number = *numbers.entry(&vector.index_file).or_insert(marked.len());
+            match marked.get_mut(number) {
+                Some(set) => set.push(row),
+                None => marked.push(vec![row]),
             }
         }
-        let marked: Vec<Vec<usize>> = by_index.into_iter().map(|(_, rows)| rows).collect();
         // Files with vectors are rewritten, however few they are.
         let mut found = self.binned(files, marked, open_cost, 1)?;
         if !self.has_vectors || rest.len() > 1 {
