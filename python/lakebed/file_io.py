@@ -12,7 +12,7 @@ from typing import Any
 from lakebed import _native
 from lakebed._arguments import milliseconds
 from lakebed.errors import LocationError, UnsupportedError
-from lakebed.storage.adapter import LOCAL_READS
+from lakebed.storage.adapter import LOCAL_READS, read_stream
 from lakebed.storage.failures import reported
 from lakebed.storage.paths import local_path
 from lakebed.storage.protocols import (
@@ -50,14 +50,7 @@ class FileIOStorage(Storage, ConcurrentStorage):
         """
         self._check(path)
         with contextlib.closing(self._input(path)) as stream:
-            if start is None and end is None:
-                return bytes(stream.read())
-            # Room for all that is asked for might be made, however much less there is.
-            stream.seek(0, os.SEEK_END)
-            size = int(stream.tell())
-            first, last = start or 0, size if end is None else min(end, size)
-            stream.seek(first)
-            return _read_fully(stream, last - first)
+            return read_stream(stream, start, end)
 
     @abstractmethod
     def list(self, prefix: str) -> list[str]:
@@ -163,14 +156,3 @@ def _millis(time: Any) -> int | None:
     if isinstance(time, datetime):
         return milliseconds(time)
     return None if time is None else int(time * 1000)
-
-
-def _read_fully(stream: Any, length: int) -> bytes:
-    parts = []
-    while length > 0:
-        part = stream.read(length)
-        if not part:
-            break
-        parts.append(part)
-        length -= len(part)
-    return bytes(parts[0]) if len(parts) == 1 else b"".join(parts)

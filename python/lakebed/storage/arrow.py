@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import errno
 from typing import TYPE_CHECKING, cast
 
-from lakebed.storage.adapter import Adapter
+from lakebed.storage.adapter import Adapter, read_stream
 from lakebed.storage.failures import reported
 from lakebed.storage.paths import literal_path
 from lakebed.storage.removal import check_absent, removed_each
@@ -28,19 +27,9 @@ class ArrowStorage(Adapter):
     @reported
     def read(self, path: str, start: int | None = None, end: int | None = None) -> bytes:
         """The bytes of a file, all or from `start` up to `end`."""
-        inner = self._opened(path)
-        if start is None and end is None:
-            # Compression is named, or a suffix such as .gz would make the stream decompress.
-            with self._filesystem.open_input_stream(inner, compression=None) as stream:
-                return cast("bytes", stream.read())
-        with self._filesystem.open_input_file(inner) as file:
-            # Room for all that is asked for would be made, however much less there is.
-            size = file.size()
-            first, last = start or 0, size if end is None else min(end, size)
-            read = cast("bytes", file.read_at(last - first, first)) if first < last else b""
-        if len(read) < last - first:
-            raise OSError(errno.EIO, f"the storage gave {len(read)} bytes of {last - first}")
-        return read
+        # Not `open_input_stream`: that decompresses what has a suffix such as .gz.
+        with self._filesystem.open_input_file(self._opened(path)) as file:
+            return read_stream(file, start, end)
 
     def _is_irregular(self, inner: str) -> bool:
         from pyarrow.fs import FileType
