@@ -20,19 +20,19 @@ pub(crate) struct Metric {
     pub(crate) name: &'static str,
     /// The entry's column of maps by field id.
     pub(crate) map: &'static str,
-    kind: Kind,
+    kind: MetricKind,
 }
 
 impl Metric {
     /// Whether it is a value of the column's type, rather than a count.
     pub(crate) fn is_bound(&self) -> bool {
-        self.kind == Kind::Bound
+        self.kind == MetricKind::Bound
     }
 }
 
 /// The kind of a metric's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum MetricKind {
     /// Counts; negative ones, which some writers use for unknown, become null.
     Count,
     /// Counts as stored.
@@ -42,15 +42,15 @@ enum Kind {
 }
 
 const fn count(name: &'static str, map: &'static str) -> Metric {
-    Metric { name, map, kind: Kind::Count }
+    Metric { name, map, kind: MetricKind::Count }
 }
 
 const fn stored_count(name: &'static str, map: &'static str) -> Metric {
-    Metric { name, map, kind: Kind::StoredCount }
+    Metric { name, map, kind: MetricKind::StoredCount }
 }
 
 const fn bound(name: &'static str, map: &'static str) -> Metric {
-    Metric { name, map, kind: Kind::Bound }
+    Metric { name, map, kind: MetricKind::Bound }
 }
 
 /// The metrics of the column `stats`, as every format has them.
@@ -117,7 +117,7 @@ impl MetricsView {
     fn new(columns: Vec<(String, FieldRef)>, metrics: &'static [Metric]) -> MetricsView {
         let of_column = |(name, field): &(String, FieldRef)| {
             let fields = metrics.iter().map(|metric| {
-                let data_type = if metric.kind == Kind::Bound { field.ty.arrow() } else { DataType::Int64 };
+                let data_type = if metric.kind == MetricKind::Bound { field.ty.arrow() } else { DataType::Int64 };
                 Field::new(metric.name, data_type, true)
             });
             Field::new(name, DataType::Struct(fields.collect()), true)
@@ -154,9 +154,9 @@ impl MetricsView {
             let metrics = self.metrics.iter().zip(&by_metric).map(|(metric, values)| {
                 let values = values.get(place).ok_or_else(missing)?;
                 Ok(match metric.kind {
-                    Kind::Bound => decode_bounds(typed(values, metric.map)?, &field.ty),
-                    Kind::Count => known_counts(typed(values, metric.map)?),
-                    Kind::StoredCount => Arc::clone(values),
+                    MetricKind::Bound => decode_bounds(typed(values, metric.map)?, &field.ty),
+                    MetricKind::Count => known_counts(typed(values, metric.map)?),
+                    MetricKind::StoredCount => Arc::clone(values),
                 })
             });
             let metrics = metrics.collect::<Result<Vec<_>>>()?;
@@ -237,7 +237,7 @@ mod tests {
         numbers.append(true).expect("a map");
         bounds.append(true).expect("a map");
         let (numbers, bounds): (ArrayRef, ArrayRef) = (Arc::new(numbers.finish()), Arc::new(bounds.finish()));
-        let of = |metric: &Metric| if metric.kind == Kind::Bound { &bounds } else { &numbers };
+        let of = |metric: &Metric| if metric.kind == MetricKind::Bound { &bounds } else { &numbers };
         RecordBatch::try_from_iter(STATS.iter().map(|metric| (metric.map, Arc::clone(of(metric)))))
             .expect("entries")
     }

@@ -39,7 +39,7 @@ const LEAST_FILES: usize = 3;
 
 /// The rules of a table, for a full compaction.
 struct FullCompaction {
-    kind: Kind,
+    strategy: Strategy,
     rewrite_all: bool,
     has_vectors: bool,
     /// The size that files are written with, in bytes.
@@ -48,7 +48,8 @@ struct FullCompaction {
     large: i64,
 }
 
-enum Kind {
+/// How the files of a bucket are chosen.
+enum Strategy {
     /// Without keys and buckets. Source: `AppendCompactCoordinator.java`.
     Unbucketed { open_cost: i64, min_files: usize, limit: usize, delete_ratio: f64 },
     /// Without keys, in buckets. Source: `BucketedAppendCompactManager.java`.
@@ -82,24 +83,24 @@ impl Table {
             all.check(name, found > 0, "more than 0")?;
             Ok::<_, Error>(usize::try_from(found).unwrap_or(usize::MAX))
         };
-        let kind = match (has_keys, schema.bucket()) {
+        let strategy = match (has_keys, schema.bucket()) {
             (true, _) => {
                 let levels = all.number(LEVELS, || Ok(all.number(RUNS, || Ok(5))?.saturating_add(1)))?;
                 let is_right = i32::try_from(levels).is_ok_and(|levels| levels > 1);
                 all.check(LEVELS, is_right, "more than 1, and an int")?;
                 let max_level = i32::try_from(levels.saturating_sub(1)).unwrap_or(i32::MAX);
-                Kind::Keyed { keys: KeyOrder::of(&schema.trimmed_primary_keys())?, max_level }
+                Strategy::Keyed { keys: KeyOrder::of(&schema.trimmed_primary_keys())?, max_level }
             }
-            (false, -1) => Kind::Unbucketed {
+            (false, -1) => Strategy::Unbucketed {
                 open_cost: bytes(&all, OPEN_COST, 4 << 20)?,
                 min_files: count(MIN_FILES, 5)?,
                 limit: count(FILE_LIMIT, 100_000)?,
                 delete_ratio: all.ratio(DELETE_RATIO, 0.2)?,
             },
-            (false, _) => Kind::Bucketed { min_files: count(MIN_FILES, 5)? },
+            (false, _) => Strategy::Bucketed { min_files: count(MIN_FILES, 5)? },
         };
         Ok(Box::new(FullCompaction {
-            kind,
+            strategy,
             rewrite_all: all.is_true(REWRITE_ALL),
             has_vectors: is_on(schema, "deletion-vectors.enabled", false),
             target,
@@ -209,10 +210,10 @@ impl Compaction for FullCompaction {
     }
 
     fn columns(&self) -> (&'static [&'static str], &'static [&'static str]) {
-        let of_files: &[&str] = match self.kind {
-            Kind::Unbucketed { .. } => &[],
-            Kind::Bucketed { .. } => &["min_sequence_number"],
-            Kind::Keyed { .. } => &["min_key", "max_key", "delete_row_count"],
+        let of_files: &[&str] = match self.strategy {
+            Strategy::Unbucketed { .. } => &[],
+            Strategy::Bucketed { .. } => &["min_sequence_number"],
+            Strategy::Keyed { .. } => &["min_key", "max_key", "delete_row_count"],
         };
         (of_files, &DELETES)
     }
@@ -225,21 +226,21 @@ impl Compaction for FullCompaction {
         let vectors = if self.has_vectors { vectors(batch, deletes()?)? } else { HashMap::new() };
         let files = Files::of(batch, vectors)?;
         let buckets = groups(&[find(batch, "partition")?, find(batch, "bucket")?])?.into_iter();
-        let found: Result<Vec<Vec<Vec<ChosenFile>>>> = match &self.kind {
-            Kind::Unbucketed { open_cost, min_files, limit, delete_ratio } => {
+        let found: Result<Vec<Vec<Vec<ChosenFile>>>> = match &self.strategy {
+            Strategy::Unbucketed { open_cost, min_files, limit, delete_ratio } => {
                 let is_taken = |row: &usize| self.is_taken(&files, *row, *delete_ratio);
                 let taken: HashSet<usize> = (0..batch.num_rows()).filter(is_taken).take(*limit).collect();
                 let taken = buckets.map(|rows| rows.into_iter().filter(|row| taken.contains(row)).collect());
                 taken.map(|rows| self.packed(&files, rows, *open_cost, *min_files)).collect()
             }
-            Kind::Bucketed { min_files } => {
+            Strategy::Bucketed { min_files } => {
                 let numbers: &Int64Array = column(batch, "min_sequence_number")?;
                 let queued = buckets.map(|rows| queue(rows, |row| numbers.value(row)));
                 queued
                     .map(|rows| Ok(self.of_bucket(&files, rows, *min_files)?.into_iter().collect()))
                     .collect()
             }
-            Kind::Keyed { keys, max_level } => {
+            Strategy::Keyed { keys, max_level } => {
                 let keys = [keys.rows(column(batch, "min_key")?)?, keys.rows(column(batch, "max_key")?)?];
                 let retracting: &Int64Array = column(batch, "delete_row_count")?;
                 let tree = Tree { rules: self, files: &files, keys, retracting };
