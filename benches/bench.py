@@ -18,7 +18,7 @@ import late_cases
 import metadata_cases
 import paimon_readers
 import paimon_tables
-import parquet_cases
+import pair_cases
 import programs
 import readers
 import report
@@ -30,7 +30,7 @@ from session import Contestant, Result
 LATE = late_cases.TABLES
 EARLY = [
     table
-    for module in (iceberg_tables, parquet_cases, paimon_tables, avro_cases, row_cases, metadata_cases)
+    for module in (iceberg_tables, pair_cases, paimon_tables, avro_cases, row_cases, metadata_cases)
     for table in module.TABLES
 ]
 TABLES = {table.name: table for table in (*EARLY, *LATE)}
@@ -38,7 +38,7 @@ PYTHON = {
     name: (module.__name__, found)
     for module in (
         iceberg_readers,
-        parquet_cases,
+        pair_cases,
         paimon_readers,
         avro_cases,
         row_cases,

@@ -116,7 +116,7 @@ def current_snapshot(metadata: dict[str, Any]) -> dict[str, Any]:
 
 def listed_manifests(metadata: dict[str, Any]) -> list[dict[str, Any]]:
     """The records of its manifest list."""
-    return records(_local(current_snapshot(metadata)["manifest-list"]))
+    return records(local(current_snapshot(metadata)["manifest-list"]))
 
 
 def describe(
@@ -126,7 +126,7 @@ def describe(
     newest = max((root / "metadata").glob("*.metadata.json"), key=_number)
     metadata: dict[str, Any] = json.loads(newest.read_text())
     listed = [one for one in listed_manifests(metadata) if deletes or one.get("content", 0) == DATA]
-    manifests = [_local(record["manifest_path"]) for record in listed]
+    manifests = [local(record["manifest_path"]) for record in listed]
     schemas = {schema["schema-id"]: schema for schema in metadata["schemas"]}
     return Corpus.of_files(
         format_,
@@ -145,7 +145,8 @@ def _number(metadata_file: Path) -> int:
     return int(found[1]) if found else -1
 
 
-def _local(location: str) -> Path:
+def local(location: str) -> Path:
+    """The file of a location."""
     return Path(location.removeprefix("file://").removeprefix("file:"))
 
 

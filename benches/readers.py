@@ -79,11 +79,11 @@ def lakebed_reads(
     return lambda: [read(path).to_arrow() for path in corpus.manifests]
 
 
-def lakebed_view(corpus: Corpus, view: str = "files", **options: Any) -> Run:
+def lakebed_view(corpus: Corpus, view: str = "files", keys: Any = None, **options: Any) -> Run:
     """A view of the table, from its path: all rows, or those that a filter leaves."""
     import lakebed
 
-    return lambda: [getattr(lakebed.open_table(corpus.path), view)(**options).to_arrow()]
+    return lambda: [getattr(lakebed.open_table(corpus.path, keys=keys), view)(**options).to_arrow()]
 
 
 def lakebed_stream(corpus: Corpus, view: str = "files", **options: Any) -> Run:

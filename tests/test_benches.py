@@ -60,10 +60,13 @@ TIMED: dict[str, set[tuple[str, str]]] = {
         ("fastavro", "entries"),
         ("fastavro", "encode"),
     },
-    "iceberg-parquet": {
-        (reader, task)
-        for task in ("entries", "projected", "stats", "files", "plan")
-        for reader in ("lakebed", "lakebed of Avro")
+    **{
+        table: {
+            (reader, task)
+            for task in ("entries", "projected", "stats", "files", "plan")
+            for reader in ("lakebed", "lakebed of plain Avro")
+        }
+        for table in ("iceberg-parquet", "iceberg-encrypted")
     },
     "binary-rows": {(reader, task) for reader in ("lakebed", "pypaimon") for task in ("decode", "encode")},
     "metadata-1mb": {
@@ -73,6 +76,7 @@ TIMED: dict[str, set[tuple[str, str]]] = {
 }
 NEEDED = {
     "iceberg-parquet": "pyspark",
+    "iceberg-encrypted": "pyspark",
     "strings-deflate": "polars",
     "binary-rows": "pypaimon",
     "metadata-1mb": "pyiceberg",
