@@ -5,8 +5,11 @@ counts of distinct values.
 from __future__ import annotations
 
 import json
+import re
 from datetime import time
 from decimal import Decimal
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -126,6 +129,49 @@ def test_sums_are_those_of_the_engines_metrics(table: GoldenIcebergTable) -> Non
             numbers = [file[name][theirs] for file in files]
             known = [number for number in numbers if number is not None and number >= 0]
             assert found[name][count] == (sum(known) if known else None), (name, count)
+
+
+@pytest.fixture(scope="module")
+def connection() -> Any:
+    """A connection with the extension that has `iceberg_column_stats`, a package until DuckDB 1.5."""
+    pytest.importorskip("duckdb_extension_iceberg", reason="no package of DuckDB's Iceberg extension")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(Path(__file__).resolve().parents[1] / "benches"))
+        return import_module("readers").duckdb_extensions(
+            "avro", "iceberg", config={"allow_unsigned_extensions": "true"}
+        )
+
+
+@each_golden_iceberg_table()
+def test_sums_are_those_of_duckdbs_column_stats(table: GoldenIcebergTable, connection: Any) -> None:
+    """DuckDB has a row for each file and column."""
+    import duckdb
+
+    folder, _, name = table.info["metadata_file"].rpartition("/")
+    version, suffix, _ = name.partition(".metadata.json")
+    if folder != "metadata" or not suffix:
+        pytest.skip("DuckDB does not look for metadata there")
+    if table.name == "java_fixed_partition_v2":
+        pytest.skip("DuckDB leaves out the second manifest, whose partitions are fixed and null")
+    question = (
+        "SELECT column_name, sum(value_count), sum(null_value_count), sum(nan_value_count), sum(column_size) "
+        "FROM iceberg_column_stats(?, version => ?, version_name_format => '%s%s.metadata.json', "
+        "allow_moved_paths => true) WHERE status <> 'DELETED' AND content = 'EXISTING' GROUP BY 1"
+    )
+    try:
+        found = connection.execute(question, [str(table.path), version]).fetchall()
+    except duckdb.Error as error:
+        # Types, codecs and versions that it does not know, and encrypted files.
+        unread = "Unrecognized primitive|unknown codec|magic number|'manifest-list' is missing|file not found"
+        if re.search(unread, str(error)) is None:
+            raise
+        pytest.skip(str(error).partition("\n")[0])
+    # A column within another has its last name alone there.
+    top = {field["name"] for field in table.schema() if isinstance(field["type"], str)}
+    sums = {row["column"]: tuple(row[count] for count in COUNTS) for row in rows(table.open().columns())}
+    theirs = {name: tuple(counts) for name, *counts in found if name in top}
+    assert theirs == {name: sums[name] for name in theirs}
+    assert {name for name in top & sums.keys() if sums[name][0] is not None} <= theirs.keys()
 
 
 @each_golden_iceberg_table()
