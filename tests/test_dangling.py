@@ -18,7 +18,7 @@ from test_verify_views import index_manifest
 from trust import long_or
 
 import lakebed
-from lakebed.errors import CorruptError, UnsupportedError
+from lakebed.errors import CorruptError
 from spark_rows import expected
 
 COUNTS = (
@@ -216,21 +216,23 @@ def test_a_filter_leaves_out_no_file_that_a_delete_applies_to(tmp_path: Path) ->
         assert opened.health(where=where).job(lakebed.view.Bounds()) is None
 
 
-def test_lakebed_itself_removes_what_is_no_vector(tmp_path: Path) -> None:
+def test_lakebed_itself_removes_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     data = f"{tmp_path}/t/data"
     files = (
         Files(tmp_path, version=3).add(0, 3, f"{data}/a1").add(1, 4, f"{data}/live").add(1, 2, f"{data}/old")
     )
     files.add(1, 4, f"{data}/of", referenced_data_file="gone").add(2, 3, f"{data}/e", **IDS)
+    files.add(1, 4, f"{data}/v", **vector("gone"))
     opened = files.open()
     (found,) = (one for one in opened.health().findings() if one["column"] == "dangling_delete_file_count")
-    assert found["what"] == "3 of 4 delete files and vectors (300 B) apply to no live data file"
+    assert found["what"].startswith("4 of 5 delete files and vectors (")
     exec("\n".join(found["calls"]["python"]), {})
     left = opened.refresh().deletes(columns=["file_path", "data_file_count"]).to_arrow().to_pylist()
     assert left == [{"file_path": f"{data}/live", "data_file_count": 1}]
 
 
-def test_vectors_of_paimon_whose_file_is_gone(tmp_path: Path) -> None:
+def test_vectors_of_paimon_whose_file_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = PaimonTable(tmp_path / "p", ("id", "INT"))
     made.commit(paimon_entry(ADD, "a", row_count=4), paimon_entry(ADD, "b", row_count=4))
     made.commit(paimon_entry(DELETE, "b"))
@@ -240,12 +242,11 @@ def test_vectors_of_paimon_whose_file_is_gone(tmp_path: Path) -> None:
     assert found == by_plans(opened) == dict(zip(COUNTS, (2, 2, 50, 2, None, 0.25), strict=True))
     assert found == counted(opened, where="id = 1")
     named(opened)
-    rows = opened.dangling_deletes().to_arrow()
-    with pytest.raises(UnsupportedError, match="'dangling_deletes' are not acted on"):
-        lakebed.apply(rows, opened, log=tmp_path / "log")
     in_parts(opened, 3)
     (one,) = (one for one in opened.health().findings() if one["column"] == "dangling_delete_file_count")
-    assert (one["calls"], "`lakebed verify " in one["next_step"]) == ({}, True)
+    monkeypatch.chdir(tmp_path)
+    exec("\n".join(one["calls"]["python"]), {})
+    assert counted(opened.refresh())["dangling_delete_file_count"] == 0
 
 
 def test_other_columns_read_no_deletes(tmp_path: Path) -> None:
@@ -256,17 +257,19 @@ def test_other_columns_read_no_deletes(tmp_path: Path) -> None:
     assert opened.health(columns=["manifest_count"]).schema.names == ["manifest_count"]
 
 
-def random_files(seed: int, folder: Path, *, foreign: bool) -> Files:
-    """Args: foreign, whether deletes of one file each may be of another spec or partition than that."""
+def random_files(seed: int, folder: Path, *, foreign: bool, prefix: str = "") -> Files:
+    """Args: foreign, whether deletes of one file each may be of another spec or partition than that; prefix,
+    what the paths of files begin with.
+    """
     chance = random.Random(seed)
     files, places = Files(folder, version=3), dict[str, Any]()
     for number in range(chance.randint(1, 6)):
-        path, where = f"f{number}", chance.choice(PLACES)
+        path, where = f"{prefix}f{number}", chance.choice(PLACES)
         places[path] = where
         files.add(0, chance.randint(1, 5), path, **where, **some_values(chance))
     vectors = [*places, "gone", "lost"]
     for number in range(chance.randint(1, 25)):
-        sequence, name, where = chance.randint(1, 6), f"d{number}", chance.choice(PLACES)
+        sequence, name, where = chance.randint(1, 6), f"{prefix}d{number}", chance.choice(PLACES)
         kind = chance.choice(("partition", "file", "bounds", "vector", "equality", "equality"))
         target = chance.choice([*places, "gone"])
         if kind == "vector":

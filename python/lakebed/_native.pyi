@@ -284,6 +284,7 @@ class PaimonChange:
         changelog: object | None,
         index_files: object | None,
         removed_index_files: object,
+        dangling: list[tuple[str, int]],
     ) -> PaimonChange: ...
     @staticmethod
     def add_deletes(index_files: object, removed: object) -> PaimonChange: ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -140,6 +141,28 @@ def test_java_applies_the_vectors_that_are_committed(plain: MadeTable, paimon_ja
     plain.now().delete_files(["region=emea/bucket-0/data-b-0.parquet"])
     assert rows(paimon_java, plain) == [4]
     assert index_files(plain.root) == []
+
+
+def test_java_goes_on_without_dangling_vectors(plain: MadeTable, paimon_java: JavaEngine, tmp_path: Path):
+    files, _ = marked_elsewhere(paimon_java, plain, {A: [0], B: [3]})
+    marked = plain.now().add_deletes(files)
+    table = plain.now().delete_files(["region=emea/bucket-0/data-b-0.parquet"])
+    assert table.dangling_deletes().to_arrow().num_rows == 0
+    # As a writer leaves it that forgets the vector of the file that it removes.
+    before, after = (plain.root / "snapshot" / f"snapshot-{one.snapshot_id}" for one in (marked, table))
+    said = json.loads(after.read_text())
+    after.write_text(json.dumps({**said, "indexManifest": json.loads(before.read_text())["indexManifest"]}))
+    table = plain.now()
+    dangling = table.dangling_deletes().to_arrow()
+    assert dangling.num_rows == 1
+    done = lakebed.apply(dangling, table, log=tmp_path / "log")
+    assert done.counts == {"dropped": 1}
+    assert rows(paimon_java, plain) == [2, 3, 4]
+    assert set(paimon_java.ask("plan", table=plain.root)["deletion_files"]) == {A}
+    paimon_java.ask("prepare_mark", table=plain.root, files={A: [1]})
+    paimon_java.ask("commit_prepared", table=plain.root)
+    assert rows(paimon_java, plain) == [3, 4]
+    assert plain.now().dangling_deletes().to_arrow().num_rows == 0
 
 
 def test_vectors_race_with_java(plain: MadeTable, paimon_java: JavaEngine):

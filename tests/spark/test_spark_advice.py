@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from advised import advice
 from spark_lake import MERGE_ON_READ, NUMBERS, Lake, add_equality_deletes, lake
+
+import lakebed
 
 pytest.importorskip("pyspark")
 catalog_tables = pytest.importorskip("catalog_tables")
@@ -105,6 +108,34 @@ def test_position_deletes_of_files_that_are_gone(lake: Lake) -> None:
     lake.follow("dangling_delete_file_count", name)
     assert lake.at(name).deletes().to_arrow().num_rows == 1
     assert lake.rows(name) == 270
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_lakebed_itself_takes_dangling_deletes_out(lake: Lake, version: int, tmp_path: Path) -> None:
+    """Spark reads the rows that it read before, at the older snapshot too."""
+    name = lake.make(f"'format-version'='{version}'", MERGE_ON_READ)
+    for number in range(2):
+        lake.append(name, 300 * number, 300)
+    lake.sql(f"DELETE FROM lake.shop.{name} WHERE id % 10 = 0")
+    add_equality_deletes(lake.at(name), [3], 0)
+    table = lake.at(name)
+    gone = (
+        table.files(where="p = 0", columns=["file_path"], filter="content = 0", limit=1)
+        .to_arrow()["file_path"]
+        .to_pylist()
+    )
+    if version == 2:
+        table = table.delete_files(gone)
+    add_equality_deletes(table, [1], 5)
+    table, rows = table.refresh(), lake.rows(name)
+    dangling = table.dangling_deletes().to_arrow()
+    assert dangling.num_rows > 0
+    before = table.snapshot_id
+    done = lakebed.apply(dangling, table, log=tmp_path / "log")
+    assert done.counts == {"dropped": dangling.num_rows}
+    assert lake.rows(name) == rows
+    past = lake.sql(f"SELECT count(*) AS n FROM lake.shop.{name} VERSION AS OF {before}")
+    assert past["n"][0].as_py() == rows
 
 
 @pytest.mark.parametrize("column", ["id", "p q"])

@@ -11,6 +11,8 @@ from test_dangling import CASES, counted, random_files
 from test_iceberg_checklist_deletes import Files
 from trust import long_or
 
+import lakebed
+
 pytest.importorskip("pyspark")
 
 
@@ -36,6 +38,28 @@ def test_each_kind_of_delete(case: str, tmp_path: Path, spark_runtimes: SparkRun
             check(files, spark_runtimes)
     else:
         check(files, spark_runtimes)
+
+
+def named(table: lakebed.Table) -> set[tuple[str, int | None]]:
+    """The deletes of a table, by their names and offsets."""
+    rows = table.deletes(columns=["file_path", "content_offset"]).to_arrow().to_pylist()
+    return {(Path(row["file_path"]).name, row["content_offset"]) for row in rows}
+
+
+@pytest.mark.parametrize("seed", long_or(range(6), range(60)))
+def test_applied_they_are_those_that_the_action_removes(
+    seed: int, tmp_path: Path, spark_runtimes: SparkRuntimes
+) -> None:
+    theirs, ours = (
+        random_files(seed, tmp_path / name, foreign=False, prefix=f"{tmp_path}/{name}/t/data/")
+        for name in "ab"
+    )
+    tables = [theirs.open(), ours.open()]
+    before = named(tables[0])
+    spark_runtimes.dangling(theirs.table.root)
+    done = lakebed.apply(tables[1].dangling_deletes().to_arrow(), tables[1], log=tmp_path / "log")
+    assert named(tables[0].refresh()) == named(done.table)
+    assert before - named(done.table) or not done.rows.num_rows
 
 
 @pytest.mark.parametrize("seed", long_or(range(6), range(60)))

@@ -131,7 +131,7 @@ class _Iceberg(Procedures):
         spark = rewrites if vectors or equality else []
         if files > equality:
             spark = [*spark, *self.merge_position_deletes()["spark"]]
-        return {"spark": spark, **(self._python(*_remove_dangling()) if files and not vectors else {})}
+        return {"spark": spark, **self._python(*_REMOVE_DANGLING)}
 
     def _without_dangling(self) -> list[str]:
         """What is to follow a rewrite of data files: their position deletes outlive them, vectors do not."""
@@ -193,8 +193,8 @@ class _Paimon(Procedures):
         return self.apply_deletes()
 
     def remove_dangling(self) -> Calls:
-        """Paimon removes a vector with its data file alone."""
-        return {}
+        """Paimon's own procedures remove a vector with its data file alone."""
+        return self._python(*_REMOVE_DANGLING)
 
     def rewrite_manifests(self) -> Calls:
         return {**self._both("sys.compact_manifest"), **self._python("table.rewrite_manifests()")}
@@ -229,6 +229,12 @@ class _Paimon(Procedures):
         }
 
 
+_REMOVE_DANGLING = (
+    "gone = table.dangling_deletes().to_arrow()  # look at them",
+    'table = lakebed.apply(gone, table, log="dangling.log").table',
+)
+
+
 def _text(words: str) -> str:
     """A text of Spark's SQL."""
     escaped = words.replace("\\", "\\\\").replace("'", "\\'")
@@ -238,15 +244,6 @@ def _text(words: str) -> str:
 def _map(options: Mapping[str, str]) -> str:
     """A map of Spark's SQL."""
     return f"map({', '.join(repr(word) for pair in options.items() for word in pair)})"
-
-
-def _remove_dangling() -> tuple[str, ...]:
-    # Vectors share a file, of which others may be live.
-    condition = "data_file_count = 0 AND content_offset IS NULL"
-    return (
-        f'gone = table.deletes(columns=["file_path"], filter="{condition}")',
-        "table = table.replace_files([], removed_deletes=gone)",
-    )
 
 
 def _expire(before: str, keep: int) -> tuple[str, ...]:

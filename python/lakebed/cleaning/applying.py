@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from lakebed._arguments import positive
 from lakebed._pyarrow import pa
-from lakebed.cleaning import expiring, looking
+from lakebed.cleaning import dropping, expiring, looking
 from lakebed.cleaning.log import CleanupLog
 from lakebed.cleaning.outcome import Cleanup, rows_of
 from lakebed.cleaning.places import Place, Remover, check_apart, full, is_local, moved, place_of, respelled
 from lakebed.cleaning.rows import reviewed
+from lakebed.errors import UnsupportedError
 from lakebed.storage.failures import words_of
 from lakebed.storage.paths import absolute
 from lakebed.table.jobs import THREE_DAYS
@@ -41,21 +42,25 @@ def apply(
     equal_authorities: Mapping[str, str] | None = None,
     files_per_second: int = 2000,
 ) -> Cleanup:
-    """Removes the files of reviewed rows of `orphans` or `expire_plan`: these at most, and of these only what
-    a fresh look still names.
+    """Acts on reviewed rows of `orphans`, `expire_plan` or `dangling_deletes`: on these at most, and of these
+    only on what a fresh look still names.
 
     Of `orphans` the view is made again now; a file that it does not name any more, or that has another size
     or time than when it was planned, is kept. Of `expire_plan` the snapshots (and Iceberg's branches and
     tags) that are among the rows are expired first, in one commit, as far as the plan's rules still say so
     and no others; then the files among the rows are removed that were to be freed before it, and that nothing
-    reaches after it. Without rows of snapshots nothing is committed and nothing is freed.
+    reaches after it. Without rows of snapshots nothing is committed and nothing is freed. Of
+    `dangling_deletes` one commit takes out of the table's snapshot those that still apply to no live file;
+    older snapshots have their files until they expire, so that nothing is removed from the storage. Paimon's
+    vectors go where all of their index file do.
 
     Args:
         rows: what was read and reviewed: a table of pyarrow, pandas or Polars with the columns of the view,
             or the path of an Arrow or Parquet file of them. Rows may have been taken out.
         table: the table that they are of; its newest version counts.
         quarantine: a folder apart from the table, on its storage: files are moved there, with their paths
-            below the table's folder, in place of being deleted. `restore` brings them back.
+            below the table's folder, in place of being deleted. `restore` brings them back. Not of dangling
+            deletes.
         log: a local file apart from the table, to which each file is written before it is removed and after
             it, as JSON lines. With the log of a run that was broken off, the same rows are looked at again,
             and what is left is done.
@@ -70,13 +75,13 @@ def apply(
         and for a log of something else; CommitConflictError for a plan older than 24 hours, and where another
         process writes the log; UnsupportedError for a storage that does not remove or copy files; of the
         fresh look all that `Table.orphans` and `Table.expire_plan` raise: nothing was removed then; of the
-        commit what `Table.expire_snapshots` raises; OSError where the log cannot be written: files are
-        removed only after it was. A file that is not removed is a row, not an error.
+        commits what `Table.expire_snapshots` and `Table.replace_files` raise; OSError where the log cannot be
+        written: files are removed only after it was. A file that is not removed is a row, not an error.
     Cost: that of the view, and for `expire_plan` two of `reachable` and a commit besides; a request for each
         thousand files, or for each file where the storage has none for many; three or four for each file that
         is moved. Memory is that of the rows three times.
-    Source: Iceberg's `DeleteOrphanFilesSparkAction.java`, `ExpireSnapshotsSparkAction.java`; Paimon's
-        `LocalOrphanFilesClean.java`.
+    Source: Iceberg's `DeleteOrphanFilesSparkAction.java`, `ExpireSnapshotsSparkAction.java`,
+        `RemoveDanglingDeletesSparkAction.java`; Paimon's `LocalOrphanFilesClean.java`.
 
     >>> rows = table.orphans().to_arrow()
     >>> print(rows)                                              # look
@@ -93,6 +98,15 @@ def apply(
     plan.check(table)
     if is_local(table):
         check_apart(place_of(table, table.location), Place(absolute(str(log))), "the log")
+    if plan.view == "dangling_deletes":
+        if quarantine is not None:
+            raise UnsupportedError(
+                "dangling deletes stay where they are", kind="unsupported", field="quarantine"
+            )
+        with CleanupLog(log, _header(plan, full(table, table.location), None)) as opened:
+            return Cleanup(
+                *dropping.dropped(replace(plan, files=respelled(plan.files, table)), table, opened)
+            )
     work = _Work(table, plan, quarantine, files_per_second)
     plan = replace(plan, files=respelled(plan.files, table))
     with CleanupLog(log, work.header) as opened:
@@ -116,13 +130,8 @@ class _Work:
             self._quarantine = place_of(table, str(quarantine))
             check_apart(self._place, self._quarantine, "the quarantine")
             self._copying = self._remover.copying()
-        self.header = {
-            "table_id": plan.table_id,
-            "location": self._place.location,
-            "view": plan.view,
-            "planned_at": plan.planned_at.isoformat(),
-            "quarantine": None if self._quarantine is None else self._quarantine.location,
-        }
+        folder = None if self._quarantine is None else self._quarantine.location
+        self.header = _header(plan, self._place.location, folder)
 
     def done(self, verdicts: pa.Table, log: CleanupLog) -> pa.Table:
         """Does what a look has left. Args: verdicts, the files, with a `reason` where one is kept."""
@@ -182,6 +191,17 @@ class _Work:
     def _target(self, path: str) -> str | None:
         relative = self._place.relative(path)
         return None if self._quarantine is None or relative is None else self._quarantine.below(relative)
+
+
+def _header(plan: ReviewedPlan, location: str, quarantine: str | None) -> dict[str, Any]:
+    """What a log is of."""
+    return {
+        "table_id": plan.table_id,
+        "location": location,
+        "view": plan.view,
+        "planned_at": plan.planned_at.isoformat(),
+        "quarantine": quarantine,
+    }
 
 
 def _rows(

@@ -23,10 +23,12 @@ _METADATA_FILES = (".metadata.json", ".metadata.json.gz")
 _SKEW = timedelta(minutes=5)
 """How far another machine's clock may be ahead of this one's."""
 
-VIEWS = ("orphans", "expire_plan")
+VIEWS = ("orphans", "expire_plan", "dangling_deletes")
 """The views whose rows are acted on."""
 
 _OF_FILES = ["file_path", "kind", "file_size_in_bytes", "modified_at"]
+_OF_EXPIRIES = {"first_snapshot_id": "int64", "first_reached_by": "string"}
+_OF_VECTORS = {"content_offset": "int64"}
 
 
 @dataclass(frozen=True)
@@ -48,10 +50,10 @@ class Reviewed:
 class ReviewedPlan:
     """Reviewed rows of one plan of one table.
 
-    Attributes: files, a row for each file, in the order of paths: `file_path` large_utf8, `kind` utf8,
-        `file_size_in_bytes` int64 and `modified_at` timestamp[us, UTC], null where the plan does not say;
-        view, "orphans" or "expire_plan"; rules, those of the view; table_id; planned_at; removals, what
-        `expire_plan` removes of the metadata.
+    Attributes: files, a row for each file (or dangling vector), in the order of paths: `file_path`
+        large_utf8, `kind` utf8, `file_size_in_bytes` int64 and `modified_at` timestamp[us, UTC], null where
+        the plan does not say, of dangling deletes also `content_offset` int64; view, one of `VIEWS`; rules,
+        those of the view; table_id; planned_at; removals, what `expire_plan` removes of the metadata.
     """
 
     files: pa.Table
@@ -107,11 +109,18 @@ def reviewed(rows: Any) -> ReviewedPlan | None:
         raise _wrong("plan is no plan of lakebed's", "plan") from None
     if view not in VIEWS:
         raise UnsupportedError(f"rows of {view!r} are not acted on", kind="unsupported", field="plan")
-    table = _cast(table, is_expiry=view == "expire_plan")
+    own = {"expire_plan": _OF_EXPIRIES, "dangling_deletes": _OF_VECTORS}.get(view, {})
+    table = _cast(table, own)
     table_id, planned_at = _one(table, "table_id"), _one(table, "planned_at")
-    files = table.filter(pc.is_valid(table["file_path"])).select(_OF_FILES).sort_by("file_path")
+    files = table.filter(pc.is_valid(table["file_path"]))
+    if view == "dangling_deletes":
+        names = [*_OF_FILES, *_OF_VECTORS]
+        keys = ("file_path", *_OF_VECTORS)
+        files = files.group_by(names).aggregate([]).sort_by([(name, "ascending") for name in keys])
+    else:
+        files = _distinct(files.select(_OF_FILES).sort_by("file_path"))
     removals = _removals(table) if view == "expire_plan" else Reviewed()
-    return ReviewedPlan(_distinct(files), view, rules, table_id, planned_at, removals)
+    return ReviewedPlan(files, view, rules, table_id, planned_at, removals)
 
 
 def _table(rows: Any) -> pa.Table:
@@ -147,13 +156,12 @@ def read_rows(path: str) -> pa.Table:
         raise SchemaError(f"no Arrow or Parquet file: {error}", kind="argument", path=path) from None
 
 
-def _cast(table: pa.Table, *, is_expiry: bool) -> pa.Table:
-    """The columns that are needed, in their types. Raises: SchemaError."""
+def _cast(table: pa.Table, own: dict[str, str]) -> pa.Table:
+    """The columns that are needed, in their types. Args: own, the view's alone. Raises: SchemaError."""
     time = pa.timestamp("us", "UTC")
     kinds = (pa.large_string(), pa.string(), pa.int64(), time)
-    needed = {**dict(zip(_OF_FILES, kinds, strict=True)), "table_id": pa.string(), "planned_at": time}
-    if is_expiry:
-        needed |= {"first_snapshot_id": pa.int64(), "first_reached_by": pa.string()}
+    of_files = dict(zip(_OF_FILES, kinds, strict=True))
+    needed = {**of_files, "table_id": pa.string(), "planned_at": time, **own}
     columns = []
     for name, kind in needed.items():
         column = _column(table, name)

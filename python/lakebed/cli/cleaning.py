@@ -112,10 +112,11 @@ def apply(
     output_file: str | None,
     **given: Any,
 ) -> None:
-    """Delete the files of a plan that was reviewed.
+    """Act on a plan that was reviewed: delete its files, or take dangling deletes out of the table.
 
-    F is what `orphans` or `expire-plan` kept by --plan-file. At most its rows are acted on, and of these what
-    a fresh look still names. TABLE is the table as F's command was given it, unless it is named.
+    F is what `orphans`, `expire-plan` or `dangling-deletes` kept by --plan-file. At most its rows are acted
+    on, and of these what a fresh look still names. TABLE is the table as F's command was given it, unless it
+    is named.
 
     Exits with 0 where all went that the look left, with 1 where a file did not go, where rows are refused and
     where the answer was no, with 2 for wrong usage.
@@ -187,7 +188,10 @@ def _summary(plan: ReviewedPlan, table: Table, quarantine: str | None, log: str)
     if removals.refs:
         lines.append(f"commits first: branches and tags {', '.join(sorted(removals.refs))} expire")
     lines.append(f"files: {what or 'none'}")
-    lines.append("deleted for good" if quarantine is None else f"moved to {quarantine}")
+    if plan.view == "dangling_deletes":
+        lines.append("taken out of the table by a commit; older snapshots keep them until they expire")
+    else:
+        lines.append("deleted for good" if quarantine is None else f"moved to {quarantine}")
     lines.append(f"log: {log}")
     return lines
 

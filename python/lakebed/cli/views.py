@@ -48,7 +48,7 @@ _WITHOUT_STEPS = (
 _of_table = click.option("--columns", metavar="A,B", callback=options.names, help="Columns of the table.")
 # Made whole before their first row, or nearly so: a terminal gets the size of their files in all.
 _OF_FILES = ("orphans", "reachable", "expire_plan", "dangling_deletes", "compaction_plan")
-_PLANS = ("orphans", "expire_plan")
+_PLANS = ("orphans", "expire_plan", "dangling_deletes")
 _NAMES = {"metadata_table": "metadata"}
 _SECTIONS = {
     "lakebed.table.history": "Its history",

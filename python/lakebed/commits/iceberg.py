@@ -14,7 +14,7 @@ from lakebed import _native
 from lakebed._arguments import duration, integer, one_of
 from lakebed._native import IcebergAction
 from lakebed.commits.change import StagedCommit
-from lakebed.commits.inputs import listed, pairs_of, rows_of
+from lakebed.commits.inputs import deletes_of, listed, pairs_of, rows_of
 from lakebed.predicates import to_sql
 from lakebed.version import place_of
 
@@ -59,13 +59,15 @@ def file_change(
         whether small manifests are merged.
     Raises: SchemaError, TypeError, ValueError for an isolation that is none.
     """
+    delete_files, vectors = deletes_of(removed_deletes)
     allowed = None if isolation is None else one_of("isolation", isolation, _ISOLATION_NAMES)
     change = SimpleNamespace(
         kind=kind,
         data=rows_of(data),
         deletes=rows_of(deletes),
         removed=listed(removed),
-        removed_deletes=listed(removed_deletes),
+        removed_deletes=delete_files,
+        removed_vectors=vectors,
         filter=to_sql(where),
         data_sequence_number=data_sequence_number,
         since=since,

@@ -50,6 +50,22 @@ def listed(files: Any) -> list[str]:
     return [] if files is None else paths_of(files).to_pylist()
 
 
+def deletes_of(files: Any) -> tuple[list[str], list[tuple[str, int]]]:
+    """Paths of delete files, and paths with offsets of the deletion vectors among them.
+
+    Args: files, as `paths_of` takes them; vectors are rows whose column `content_offset` int64 is not null.
+    Raises: as `paths_of`.
+    """
+    if not hasattr(files, "__arrow_c_stream__"):
+        return listed(files), []
+    table = _arrow.writable(files).read_all()
+    paths = listed(table)
+    has_offsets = "content_offset" in table.schema.names
+    offsets = table["content_offset"].to_pylist() if has_offsets else [None] * len(paths)
+    pairs = list(zip(paths, offsets, strict=True))
+    return [path for path, at in pairs if at is None], [(path, at) for path, at in pairs if at is not None]
+
+
 def pairs_of(properties: Mapping[str, str] | None) -> list[tuple[str, str]]:
     """Keys and values as texts; numbers and truth values as engines write them.
 

@@ -11,7 +11,7 @@ from lakebed._native import FileChangeKind, IcebergAction, PaimonChange
 from lakebed.commits import paimon
 from lakebed.commits.change import PLAIN, Change, CommitOptions, only
 from lakebed.commits.iceberg import file_change
-from lakebed.commits.inputs import pairs_of, paths_of, rows_of
+from lakebed.commits.inputs import deletes_of, pairs_of, paths_of, rows_of
 from lakebed.predicates import Predicate, to_sql
 
 if TYPE_CHECKING:
@@ -46,7 +46,9 @@ def replace_files(
         deletes: (Paimon) new index files of deletion vectors, in columns of
             `lakebed.paimon.read_index_manifest`, with `partition` as a struct.
         removed_deletes: delete files of which nothing is left, likewise by their paths; of Paimon, names or
-            paths of the index files that `deletes` replace. Vectors of removed files are removed with them.
+            paths of the index files that `deletes` replace. Vectors of removed files are removed with them;
+            rows with `content_offset` int64 are single vectors of files that are not live, as
+            `dangling_deletes` has them.
         data_sequence_number: (Iceberg) that of the new files; of the snapshot that was read, equality deletes
             that others have added since still apply, and are not a conflict. None for the commit's own.
         changelog: (Paimon) files that record what changed, for readers of changes; only for tables with
@@ -87,12 +89,12 @@ def replace_files(
 
     def of_paimon(table: Table) -> PaimonChange:
         only("replace_files", table, data_sequence_number=(data_sequence_number, None))
-        gone = paths_of(removed_deletes)
-        if deletes is None and len(gone):
+        gone, dangling = deletes_of(removed_deletes)
+        if deletes is None and gone:
             raise TypeError("removed_deletes need deletes, which may be empty")
         added = paimon.no_files() if files is None else _arrow.writable(files)
         return PaimonChange.replace_files(
-            paths_of(removed), added, rows_of(changelog), rows_of(deletes), gone
+            paths_of(removed), added, rows_of(changelog), rows_of(deletes), paths_of(gone), dangling
         )
 
     return self._changed(Change("replace_files", of_iceberg, of_paimon, options))

@@ -205,9 +205,8 @@ def dangling_deletes(self: Table, **given: Unpack[Keywords]) -> ViewScan:
     Returns: `file_path` utf8, `kind` utf8 ("position deletes", "equality deletes", "deletion vectors"),
         `content_offset` and `content_size_in_bytes` int64 of a vector within its file, `record_count` int64
         [rows] that it deletes, `file_size_in_bytes` int64 of the file, in which other vectors may be live;
-        then `modified_at` and the columns `table_id`, `planned_at` and `plan` of `orphans`. Manifests name
-        these files, so `lakebed.apply` does not act on them: `health().findings()` has the calls that take
-        them out of the table.
+        then `modified_at` and the columns `table_id`, `planned_at` and `plan` of `orphans`. `lakebed.apply`
+        takes those that were reviewed out of the table's snapshot.
     Raises: SchemaError, PredicateError, at once; when read, as `files` and `deletes`.
     Cost: the manifests of deletes twice, and the paths, partitions and, for equality deletes, bounds of all
         live data files. Memory grows by some 30 bytes for each delete.

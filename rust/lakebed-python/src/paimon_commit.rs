@@ -87,11 +87,13 @@ impl PaimonChange {
         changelog: Option<&Bound<'_, PyAny>>,
         index_files: Option<&Bound<'_, PyAny>>,
         removed_index_files: Texts,
+        dangling: Vec<(String, i64)>,
     ) -> PyResult<PaimonChange> {
         let changelog = changelog.map(rows_of).transpose()?;
         let vectors = index_files.map(|added| index_files_change(added, removed_index_files)).transpose()?;
         let (removed, added) = (removed.0, rows_of(added)?);
-        Ok(PaimonChange(Change::CompactFiles(Compaction { removed, added, changelog, vectors })))
+        let compaction = Compaction { removed, added, changelog, vectors, dangling };
+        Ok(PaimonChange(Change::CompactFiles(Box::new(compaction))))
     }
 
     #[staticmethod]

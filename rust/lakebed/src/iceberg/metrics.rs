@@ -117,7 +117,8 @@ impl MetricsView {
     fn new(columns: Vec<(String, FieldRef)>, metrics: &'static [Metric]) -> MetricsView {
         let of_column = |(name, field): &(String, FieldRef)| {
             let fields = metrics.iter().map(|metric| {
-                let data_type = if metric.kind == MetricKind::Bound { field.ty.arrow() } else { DataType::Int64 };
+                let data_type =
+                    if metric.kind == MetricKind::Bound { field.ty.arrow() } else { DataType::Int64 };
                 Field::new(metric.name, data_type, true)
             });
             Field::new(name, DataType::Struct(fields.collect()), true)

@@ -58,9 +58,11 @@ pub struct FileChange {
     pub deletes: Option<InputFiles>,
     /// Data files to remove, by path.
     pub removed: Vec<String>,
-    /// Delete files to remove, by path. A deletion vector is removed with its data file, or when a new vector
-    /// replaces it.
+    /// Delete files to remove, by path.
     pub removed_deletes: Vec<String>,
+    /// Deletion vectors to remove, by path and offset, of data files that are not live. Others are removed with their
+    /// data file, or when a new vector replaces them.
+    pub removed_vectors: Vec<(String, i64)>,
     /// Data files all of whose rows match are removed.
     pub filter: Option<String>,
     /// The data sequence number of the added data files, if it is not the commit's.
@@ -119,7 +121,8 @@ impl FileChange {
     /// Refuses a replacement of nothing.
     fn check_replaces(&self) -> Result<()> {
         let adds = self.data.as_ref().is_some_and(|data| !data.is_empty());
-        let removes = !self.removed.is_empty() || !adds && !self.removed_deletes.is_empty();
+        let removes_deletes = !(self.removed_deletes.is_empty() && self.removed_vectors.is_empty());
+        let removes = !self.removed.is_empty() || !adds && removes_deletes;
         if self.kind != FileChangeKind::Replace || removes {
             return Ok(());
         }
@@ -218,6 +221,7 @@ impl StateChange for FileChange {
         let removals = Removals {
             data: &Paths::new(&self.removed)?,
             deletes: &Paths::new(&self.removed_deletes)?,
+            vectors: &self.removed_vectors,
             filter: filter.as_ref(),
             targets: &targets,
             with_files: self.isolation != Isolation::None || self.kind == FileChangeKind::Replace,

@@ -54,6 +54,8 @@ pub(super) type Targets = HashMap<String, (usize, Option<i64>)>;
 pub(super) struct Removals<'c> {
     pub(super) data: &'c Paths<'c>,
     pub(super) deletes: &'c Paths<'c>,
+    /// Vectors of data files that are not live.
+    pub(super) vectors: &'c [(String, i64)],
     pub(super) filter: Option<&'c FileFilter>,
     /// The data files that added delete files apply to: they must exist, and their old vectors are removed.
     pub(super) targets: &'c Targets,
@@ -72,6 +74,8 @@ pub(super) struct ManifestSelection {
     deletes: HashSet<String>,
     /// Data files whose vectors are removed.
     unmarked: HashSet<String>,
+    /// Removed vectors that are named themselves, by path and offset.
+    vectors: HashMap<(String, i64), usize>,
     /// The entries of the removed data files, with the columns by which deletes are looked up.
     pub(super) files: Vec<RecordBatch>,
 }
@@ -99,10 +103,33 @@ impl Removals<'_> {
         selected.unmarked =
             vectors.map(|(path, _)| path.clone()).chain(selected.data.iter().cloned()).collect();
         let has_vectors = base.version == FormatVersion::V3 && !selected.unmarked.is_empty();
-        if has_vectors || !self.deletes.is_empty() {
+        if has_vectors || !self.deletes.is_empty() || !self.vectors.is_empty() {
             self.select_deletes(base, &mut selected)?;
         }
         Ok(selected)
+    }
+
+    /// Refuses to remove vectors of live data files: their rows would be read again.
+    fn check_dangling(
+        base: &Base,
+        selected: &ManifestSelection,
+        targets: &HashMap<String, usize>,
+    ) -> Result<()> {
+        let entries = CommitEntries::of(base, &["file_path"])?;
+        for manifest in &selected.manifests {
+            if targets.is_empty() || !manifest.may_be_live() || manifest.content == DELETES {
+                continue;
+            }
+            let batch = entries.live(manifest)?;
+            let paths = column::<StringArray>(&batch, "file_path")?;
+            let live = paths.iter().flatten().filter(|path| !selected.data.contains(*path));
+            if let Some((path, row)) = live.filter_map(|path| targets.get_key_value(path)).next() {
+                let message =
+                    format!("the vector is of {path:?}, which is live: its rows would be read again");
+                return Err(Error::new(ErrorKind::Argument, message).in_field("content_offset").in_row(*row));
+            }
+        }
+        Ok(())
     }
 
     fn select_data(&self, base: &Base, types: &TableTypes, selected: &mut ManifestSelection) -> Result<()> {
@@ -160,10 +187,14 @@ impl Removals<'_> {
     fn select_deletes(&self, base: &Base, selected: &mut ManifestSelection) -> Result<()> {
         let gone = self.deletes.written(base);
         selected.deletes = gone.keys().cloned().collect();
+        let named = self.vectors.iter().enumerate();
+        selected.vectors =
+            named.map(|(row, (path, offset))| ((written_path(base, path), *offset), row)).collect();
         let columns =
             ["file_path", "content", "referenced_data_file", "content_offset", "record_count", "file_format"];
         let entries = CommitEntries::of(base, &columns)?;
         let mut found = HashSet::new();
+        let (mut found_vectors, mut targets) = (HashSet::new(), HashMap::new());
         for (place, manifest) in selected.manifests.iter().enumerate() {
             if !manifest.may_be_live() || manifest.content != DELETES {
                 continue;
@@ -175,12 +206,18 @@ impl Removals<'_> {
             for path in (0..paths.len()).filter(|row| removed.value(*row)).map(|row| paths.value(row)) {
                 found.insert(path.to_owned());
             }
-            for row in 0..paths.len() {
-                if let Some(given) = gone.get(paths.value(row)).filter(|_| offsets.is_valid(row)) {
-                    let message =
-                        "a deletion vector is removed with its data file, or for a new vector of that file";
+            let of_vectors = column::<StringArray>(&batch, "referenced_data_file")?;
+            for row in (0..paths.len()).filter(|row| offsets.is_valid(*row)) {
+                if let Some(given) = gone.get(paths.value(row)) {
+                    let message = "a deletion vector is removed with its data file, for a new vector of that \
+                        file, or by its offset";
                     let error = Error::new(ErrorKind::Unsupported, message);
                     return Err(error.in_field("file_path").in_row(*given));
+                }
+                let key = (paths.value(row).to_owned(), offsets.value(row));
+                if let Some(given) = selected.vectors.get(&key) {
+                    targets.insert(of_vectors.value(row).to_owned(), *given);
+                    found_vectors.insert(key);
                 }
             }
             self.check_vectors(&batch)?;
@@ -188,6 +225,12 @@ impl Removals<'_> {
                 *hit = removed.true_count() > 0;
             }
         }
+        let absent = selected.vectors.iter().filter(|(key, _)| !found_vectors.contains(*key));
+        if let Some(((path, offset), row)) = absent.min_by_key(|(_, row)| **row) {
+            let message = format!("there is no live deletion vector at {offset} of {path:?}");
+            return Err(Error::new(ErrorKind::Argument, message).in_field("content_offset").in_row(*row));
+        }
+        Self::check_dangling(base, selected, &targets)?;
         check_found(&gone, |path| found.contains(path), "file_path")
     }
 
@@ -218,8 +261,16 @@ impl ManifestSelection {
         let list = HeadList::read(base)?;
         let manifests = list.manifests()?;
         let hit = vec![false; manifests.len()];
-        let (data, deletes, unmarked) = (HashSet::new(), HashSet::new(), HashSet::new());
-        Ok(ManifestSelection { list, manifests, hit, data, deletes, unmarked, files: Vec::new() })
+        Ok(ManifestSelection {
+            list,
+            manifests,
+            hit,
+            data: HashSet::new(),
+            deletes: HashSet::new(),
+            unmarked: HashSet::new(),
+            vectors: HashMap::new(),
+            files: Vec::new(),
+        })
     }
 
     /// Whether data files are removed.
@@ -227,7 +278,7 @@ impl ManifestSelection {
         !self.data.is_empty()
     }
 
-    /// Which live entries are removed: data files and delete files by path, vectors by their data file.
+    /// Which live entries are removed: data files and delete files by path, vectors by their data file or themselves.
     pub(super) fn removed(&self, entries: &RecordBatch) -> Result<BooleanArray> {
         let content = column::<Int32Array>(entries, "content")?;
         let paths = column::<StringArray>(entries, "file_path")?;
@@ -235,10 +286,17 @@ impl ManifestSelection {
         let offsets = column::<Int64Array>(entries, "content_offset")?;
         let removed = |row: usize| match content.value(row) {
             0 => self.data.contains(paths.value(row)),
-            1 if offsets.is_valid(row) => targets.is_valid(row) && self.unmarked.contains(targets.value(row)),
+            1 if offsets.is_valid(row) => {
+                let of_file = targets.is_valid(row) && self.unmarked.contains(targets.value(row));
+                of_file || self.is_named(paths.value(row), offsets.value(row))
+            }
             _ => self.deletes.contains(paths.value(row)),
         };
         Ok((0..entries.num_rows()).map(|row| Some(removed(row))).collect())
+    }
+
+    fn is_named(&self, path: &str, offset: i64) -> bool {
+        !self.vectors.is_empty() && self.vectors.contains_key(&(path.to_owned(), offset))
     }
 
     /// The path of the first removed data file to which a delete of `index` applies.

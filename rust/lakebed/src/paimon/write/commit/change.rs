@@ -34,7 +34,7 @@ pub enum Change {
         added: Option<RecordBatch>,
     },
     /// Replaces files by others with the same rows.
-    CompactFiles(Compaction),
+    CompactFiles(Box<Compaction>),
     /// Replaces index files of deletion vectors.
     ReplaceDeletionVectors(IndexFilesChange),
     /// Rewrites the manifests of the snapshot that the commit builds on.
@@ -77,6 +77,9 @@ pub struct Compaction {
     pub changelog: Option<RecordBatch>,
     /// New index files, and those that they replace.
     pub vectors: Option<IndexFilesChange>,
+    /// Deletion vectors to remove, by the name or path of their index file and their offset, of data files that are not
+    /// live.
+    pub dangling: Vec<(String, i64)>,
 }
 
 /// Index files of deletion vectors.

@@ -57,6 +57,8 @@ pub(super) struct FileChanges {
     removed: RemovedFiles,
     replaced: Vec<PartitionSelection>,
     vectors: Option<Vectors>,
+    /// Removed vectors of files that are not live, by index file and offset.
+    dangling: Vec<(String, i64)>,
     manifests: Option<ManifestCompaction>,
     /// Whether files are replaced by others with the same rows.
     compacts: bool,
@@ -78,6 +80,7 @@ impl FileChanges {
             removed: RemovedFiles::default(),
             replaced: Vec::new(),
             vectors: None,
+            dangling: Vec::new(),
             manifests: None,
             compacts: false,
             overwrites: false,
@@ -106,9 +109,12 @@ impl FileChanges {
             Change::CompactFiles(compaction) => {
                 self.check = true;
                 self.compacts = true;
-                self.added.extend(table, &compaction.added, options, Origin::Compacted)?;
+                if compaction.added.num_rows() > 0 {
+                    self.added.extend(table, &compaction.added, options, Origin::Compacted)?;
+                }
                 self.added.extend_changelog(table, compaction.changelog.as_ref(), options)?;
                 self.removed.extend(table, &compaction.removed)?;
+                self.dangling.extend_from_slice(&compaction.dangling);
                 compaction.vectors.as_ref().map_or(Ok(()), |vectors| self.extend_vectors(table, vectors))
             }
             Change::ReplaceDeletionVectors(vectors) => {
@@ -218,8 +224,13 @@ impl FileChanges {
             let entries = index.map_or_else(|| IndexEntries::read(base), Ok)?;
             index = Some(vectors.put(base, entries, &removed, &self.added.entries)?);
         }
+        if !self.dangling.is_empty() {
+            let entries = index.map_or_else(|| IndexEntries::read(base), Ok)?;
+            index = Some(entries.without_dangling(base, &self.dangling, &removed)?);
+        }
         let manifests = self.manifests.map_or(Ok(None), |how| RewrittenManifests::plan(base, &how))?;
-        let unchanged = removed.num_rows() == 0 && self.added.is_empty() && vectors.is_none();
+        let same_index = vectors.is_none() && self.dangling.is_empty();
+        let unchanged = removed.num_rows() == 0 && self.added.is_empty() && same_index;
         if unchanged && manifests.is_none() {
             return Ok(None);
         }

@@ -1,6 +1,6 @@
 //! Index files of removed data files (Paimon's `IndexManifestFileHandler.java`).
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -13,6 +13,7 @@ use arrow_select::filter::{filter, filter_record_batch};
 
 use super::base::Base;
 use super::row_ids::with_columns;
+use super::vectors::{live_among, wrong};
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::fields::{INDEX, RANGES};
 use crate::paimon::index_files::IndexFiles;
@@ -88,23 +89,75 @@ impl IndexEntries {
         }
         let ranges = column::<ListArray>(entries, RANGES)?;
         let names = names_of(ranges.values())?;
-        let mut of_live = vec![true; ranges.values().len()];
-        let mut keep = Vec::with_capacity(entries.num_rows());
-        for (row, bounds) in ranges.value_offsets().windows(2).enumerate() {
-            let &[start, end] = bounds else { continue };
-            let items = start as usize..end as usize;
-            for item in items.clone().filter(|item| names.is_valid(*item)) {
-                let file = (partition(row).to_vec(), bucket(row), names.value(item).to_owned());
-                of_live[item] = !files.contains(&file);
-            }
+        let mut gone = vec![false; names.len()];
+        for (row, item) in items_of(ranges).filter(|(_, item)| names.is_valid(*item)) {
+            let file = (partition(row).to_vec(), bucket(row), names.value(item).to_owned());
+            gone[item] = files.contains(&file);
+        }
+        self.without_vectors(&gone)
+    }
+
+    /// The same without vectors of data files that are not live, given by their index files and offsets.
+    ///
+    /// # Errors
+    /// `Conflict` for one that is not there, `Argument` for one of a file that stays live.
+    pub(super) fn without_dangling(
+        self,
+        base: &Base,
+        vectors: &[(String, i64)],
+        removed: &RecordBatch,
+    ) -> Result<IndexEntries> {
+        let mut wanted: HashMap<(&str, i64), usize> = HashMap::with_capacity(vectors.len());
+        for (row, (path, offset)) in vectors.iter().enumerate() {
+            wanted.insert((path.rsplit('/').next().unwrap_or_default(), *offset), row);
+        }
+        let entries = &self.records;
+        let index_files = column::<StringArray>(entries, "file_name")?;
+        let partitions = column::<BinaryArray>(entries, "partition")?;
+        let buckets = column::<Int32Array>(entries, "bucket")?;
+        let ranges = column::<ListArray>(entries, RANGES)?;
+        let (names, offsets) = (names_of(ranges.values())?, offsets_of(ranges.values())?);
+        let (mut of, mut gone) = (Vec::with_capacity(vectors.len()), vec![false; names.len()]);
+        for (row, item) in items_of(ranges).filter(|(_, item)| names.is_valid(*item)) {
+            let Some(given) = wanted.get(&(index_files.value(row), i64::from(offsets.value(item)))) else {
+                continue;
+            };
+            gone[item] = true;
+            of.push((
+                (partitions.value(row).to_vec(), buckets.value(row), names.value(item).to_owned()),
+                *given,
+            ));
+        }
+        let found: HashSet<usize> = of.iter().map(|(_, given)| *given).collect();
+        if let Some(row) = (0..vectors.len()).find(|row| !found.contains(row)) {
+            let (path, offset) = &vectors[row];
+            let message = format!("there is no deletion vector at {offset} of {path:?}");
+            return Err(Error::new(ErrorKind::Conflict, message).in_field("content_offset").in_row(row));
+        }
+        let live = live_among(base, of.iter().map(|(file, _)| file), removed)?;
+        if let Some(((.., name), row)) = of.iter().find(|(file, _)| live.contains(file)) {
+            let message = format!("the vector is of {name:?}, which is live: its rows would be read again");
+            return Err(wrong(&message, "content_offset", *row));
+        }
+        self.without_vectors(&gone)
+    }
+
+    /// The same without some of the vectors, of which `gone` marks the items of all ranges.
+    fn without_vectors(self, gone: &[bool]) -> Result<IndexEntries> {
+        let entries = &self.records;
+        let ranges = column::<ListArray>(entries, RANGES)?;
+        let stays: Vec<bool> = gone.iter().map(|gone| !gone).collect();
+        let keep = ranges.value_offsets().windows(2).map(|bounds| {
+            let items = &stays[bounds[0] as usize..bounds[1] as usize];
             // An index file without any vector of a live file is removed.
-            keep.push(Some(items.is_empty() || of_live[items].contains(&true)));
+            Some(items.is_empty() || items.contains(&true))
+        });
+        let keep: BooleanArray = keep.collect();
+        if !gone.contains(&true) {
+            return self.kept(&keep);
         }
-        if !of_live.contains(&false) {
-            return self.kept(&BooleanArray::from(keep));
-        }
-        let shorter = IndexEntries { records: without_ranges(entries, ranges, &of_live)?, changed: true };
-        shorter.kept(&BooleanArray::from(keep))
+        let shorter = IndexEntries { records: without_ranges(entries, ranges, &stays)?, changed: true };
+        shorter.kept(&keep)
     }
 
     /// The kept entries.
@@ -113,6 +166,12 @@ impl IndexEntries {
         let changed = self.changed || records.num_rows() < self.records.num_rows();
         Ok(IndexEntries { records, changed })
     }
+}
+
+/// The rows of index files, each with the place of a range among all.
+fn items_of(ranges: &ListArray) -> impl Iterator<Item = (usize, usize)> + '_ {
+    let rows = ranges.value_offsets().windows(2).enumerate();
+    rows.flat_map(|(row, bounds)| (bounds[0] as usize..bounds[1] as usize).map(move |item| (row, item)))
 }
 
 pub(super) fn files_of(entries: &RecordBatch) -> Result<HashSet<File>> {
@@ -133,6 +192,12 @@ pub(super) fn files_of(entries: &RecordBatch) -> Result<HashSet<File>> {
 pub(super) fn names_of(ranges: &ArrayRef) -> Result<&StringArray> {
     let names = typed::<StructArray>(ranges, RANGES)?.column_by_name("f0");
     typed(names.ok_or_else(|| Error::new(ErrorKind::Required, "ranges without names"))?, RANGES)
+}
+
+/// Where the vectors of ranges begin in their index file \[bytes\].
+fn offsets_of(ranges: &ArrayRef) -> Result<&Int32Array> {
+    let offsets = typed::<StructArray>(ranges, RANGES)?.column_by_name("f1");
+    typed(offsets.ok_or_else(|| Error::new(ErrorKind::Required, "ranges without offsets"))?, RANGES)
 }
 
 /// The entries with the kept ranges only, with their row counts and with unknown fields of other writers.

@@ -277,12 +277,13 @@ fn several_schema_changes_are_one_schema() {
 fn changes_that_one_commit_cannot_hold_are_named_before_anything_is_written() {
     let folder = Folder::new("apart");
     let table = after(&created(&folder, &[]), &[added(Some(1), &["a"])]);
-    let compaction = Change::CompactFiles(super::Compaction {
+    let compaction = Change::CompactFiles(Box::new(super::Compaction {
         removed: StringArray::from(vec!["p=1/bucket-0/a"]),
         added: files(Some(1), &["b"]),
         changelog: None,
         vectors: None,
-    });
+        dangling: Vec::new(),
+    }));
     let tag = |name: &str| {
         let (name, snapshot, retained, replace) = (name.to_owned(), None, None, false);
         Change::Ref(RefChange::CreateTag { name, snapshot, retained, replace })

@@ -112,17 +112,8 @@ impl Vectors {
 
     /// Checks that every file with a new vector is live after the commit.
     fn check_live(&self, base: &Base, removed: &RecordBatch, added: &RecordBatch) -> Result<()> {
-        let names: HashSet<&str> = self.of.iter().map(|((.., name), _)| name.as_str()).collect();
-        let partitions: HashSet<Vec<u8>> =
-            self.of.iter().map(|((partition, ..), _)| partition.clone()).collect();
-        let live = live_entries(base, Some(&partitions), None, |entries| {
-            let found = column::<StringArray>(entries, "file_name")?;
-            Ok(found.iter().map(|name| Some(names.contains(name?))).collect())
-        })?;
-        let mut live = files_of(&live)?;
-        for gone in files_of(removed)? {
-            live.remove(&gone);
-        }
+        let files = self.of.iter().map(|(file, _)| file);
+        let mut live = live_among(base, files, removed)?;
         live.extend(files_of(added)?);
         match self.of.iter().find(|(file, _)| !live.contains(file)) {
             Some(((.., name), row)) => {
@@ -261,8 +252,27 @@ fn vectors_of(entries: &RecordBatch) -> Result<Vec<(File, usize)>> {
     Ok(found)
 }
 
+/// Which of the files, and of others with their names, are live and not among the removed entries.
+pub(super) fn live_among<'f>(
+    base: &Base,
+    files: impl Iterator<Item = &'f File> + Clone,
+    removed: &RecordBatch,
+) -> Result<HashSet<File>> {
+    let names: HashSet<&str> = files.clone().map(|(.., name)| name.as_str()).collect();
+    let partitions: HashSet<Vec<u8>> = files.map(|(partition, ..)| partition.clone()).collect();
+    let live = live_entries(base, Some(&partitions), None, |entries| {
+        let found = column::<StringArray>(entries, "file_name")?;
+        Ok(found.iter().map(|name| Some(names.contains(name?))).collect())
+    })?;
+    let mut live = files_of(&live)?;
+    for gone in files_of(removed)? {
+        live.remove(&gone);
+    }
+    Ok(live)
+}
+
 #[cold]
-fn wrong(message: &str, field: &str, row: usize) -> Error {
+pub(super) fn wrong(message: &str, field: &str, row: usize) -> Error {
     Error::new(ErrorKind::Argument, message).in_row(row).in_field(field)
 }
 
