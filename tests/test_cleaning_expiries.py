@@ -64,6 +64,31 @@ def whole(table: Table) -> None:
     assert table.refresh().at(tag="kept").verify(data_files=True).to_arrow().num_rows == 0
 
 
+def test_files_of_a_table_within_are_kept(table: Table, tmp_path: Path):
+    """It may have taken files of this one, which it then has too."""
+    rows = table.expire_plan(NOW, 2).to_arrow()
+    (shared, *_) = (path for path in small_tables.found(table.reachable()) if path.endswith("data-0.parquet"))
+    inner = small_tables.iceberg(Path(table.location) / "x" / "inner")
+    small_tables.added(inner, shared)
+    done = lakebed.apply(rows, table, log=tmp_path / "log")
+    (kept,) = (row for row in done.rows.to_pylist() if row["outcome"] == "kept")
+    assert (kept["file_path"], kept["reason"]) == (shared, "another table in the table's folder reaches it")
+    assert data_files(table) == ["data-0", "data-1", "data-4", "data-5"]
+    assert lakebed.open_table(inner.location).verify(data_files=True).to_arrow().num_rows == 0
+    whole(table)
+
+
+def test_nothing_expires_beside_a_table_that_cannot_be_read(table: Table, tmp_path: Path):
+    rows = table.expire_plan(NOW, 2).to_arrow()
+    inner = small_tables.iceberg(Path(table.location) / "x" / "inner")
+    newest = max(Path(inner.location, "metadata").glob("*.metadata.json"))
+    newest.write_text("{}")
+    with pytest.raises(LocationError, match="another table is in the table's folder"):
+        lakebed.apply(rows, table, log=tmp_path / "log")
+    assert table.refresh().snapshots().to_arrow().num_rows == table.snapshots().to_arrow().num_rows
+    assert len(data_files(table)) == 6
+
+
 def test_what_rows_name_is_committed_and_removed(table: Table, tmp_path: Path):
     rows = table.expire_plan(NOW, 2).to_arrow()
     assert data_files(table) == [f"data-{number}" for number in range(6)]

@@ -74,12 +74,14 @@ def apply(
         LocationError for rows of another table, for a log or a quarantine that is not apart from the table,
         and for a log of something else; CommitConflictError for a plan older than 24 hours, and where another
         process writes the log; UnsupportedError for a storage that does not remove or copy files; of the
-        fresh look all that `Table.orphans` and `Table.expire_plan` raise: nothing was removed then; of the
-        commits what `Table.expire_snapshots` and `Table.replace_files` raise; OSError where the log cannot be
-        written: files are removed only after it was. A file that is not removed is a row, not an error.
-    Cost: that of the view, and for `expire_plan` two of `reachable` and a commit besides; a request for each
-        thousand files, or for each file where the storage has none for many; three or four for each file that
-        is moved. Memory is that of the rows three times.
+        fresh look all that `Table.orphans` and `Table.expire_plan` raise, and LocationError for another table
+        in the table's folder that cannot be read: nothing was removed then; of the commits what
+        `Table.expire_snapshots` and `Table.replace_files` raise; OSError where the log cannot be written:
+        files are removed only after it was. A file that is not removed is a row, not an error.
+    Cost: that of the view, and for `expire_plan` two of `reachable`, a commit, and a listing of each folder,
+        where other tables may be, besides; a request for each thousand files, or for each file where the
+        storage has none for many; three or four for each file that is moved. Memory is that of the rows three
+        times.
     Source: Iceberg's `DeleteOrphanFilesSparkAction.java`, `ExpireSnapshotsSparkAction.java`,
         `RemoveDanglingDeletesSparkAction.java`; Paimon's `LocalOrphanFilesClean.java`.
 

@@ -8,6 +8,7 @@ from lakebed._arguments import milliseconds
 from lakebed._native import IcebergAction, PaimonChange, View
 from lakebed._pyarrow import pa, pc
 from lakebed.cleaning import looking
+from lakebed.cleaning.others import tables_within
 from lakebed.cleaning.places import full, respelled
 from lakebed.commits.change import Change, Freed
 from lakebed.commits.transaction import commit
@@ -40,6 +41,7 @@ def expired(plan: ReviewedPlan, table: Table, log: CleanupLog) -> tuple[Table, p
         one is kept.
     Raises: as `Table.expire_plan` and `Table.expire_snapshots`.
     """
+    others = tables_within(table)
     rules = (plan.rules["older_than_ms"], plan.rules["retain_last"], milliseconds(plan.planned_at))
     view = View.expire_plan(*rules, table.opening.newest(table.core))
     found = ViewScan(table, "expire_plan", view, {"columns": ["file_path", "file_size_in_bytes"]}).to_arrow()
@@ -53,6 +55,8 @@ def expired(plan: ReviewedPlan, table: Table, log: CleanupLog) -> tuple[Table, p
         verdicts = looking.allowed(verdicts, planned["file_path"])
     if plan.removals:
         table = _committed(plan, rules, table, verdicts, log)
+    for other in others:
+        verdicts = _without_reached(verdicts, other, table, "another table in the table's folder reaches it")
     return table, _unreached(verdicts, table)
 
 
@@ -93,10 +97,15 @@ def _unreached(verdicts: pa.Table, table: Table) -> pa.Table:
     quiet, needed = 0, 2 if table.format == "paimon" else 1
     while quiet < needed and pc.any(pc.is_null(verdicts["reason"])).as_py():
         kept = verdicts["reason"].null_count
-        for rows in _reached(table.refresh()):
-            paths = respelled(rows, table)["file_path"]
-            verdicts = looking.kept(verdicts, paths, "something reaches it still")
+        verdicts = _without_reached(verdicts, table, table, "something reaches it still")
         quiet = quiet + 1 if verdicts["reason"].null_count == kept else 0
+    return verdicts
+
+
+def _without_reached(verdicts: pa.Table, of: Table, table: Table, reason: str) -> pa.Table:
+    """The files, of which those are kept that the newest version of `of` reaches."""
+    for rows in _reached(of.refresh()):
+        verdicts = looking.kept(verdicts, respelled(rows, table)["file_path"], reason)
     return verdicts
 
 

@@ -67,6 +67,10 @@ impl Table {
         detached(py, || self.0.identity())
     }
 
+    fn tables_within(&self, py: Python<'_>, is_of_catalog: bool) -> PyResult<Vec<String>> {
+        detached(py, || self.0.tables_within(is_of_catalog))
+    }
+
     #[getter]
     fn snapshot_id(&self) -> Option<i64> {
         self.0.snapshot_id()

@@ -112,6 +112,15 @@ pub trait LakeTable: Any + Send + Sync {
         self.core().location()
     }
 
+    /// Where other tables are in the table's folders; `is_of_catalog` is whether a catalog says that this is the table.
+    ///
+    /// # Errors
+    /// `Unsupported` for a table whose files may not be deleted, `Location` for one whose metadata names another place;
+    /// those of listing all folders.
+    fn tables_within(&self, _is_of_catalog: bool) -> Result<Vec<String>> {
+        Ok(Vec::new())
+    }
+
     /// The id of the table's snapshot, if there is one.
     fn snapshot_id(&self) -> Option<i64>;
 

@@ -1,8 +1,11 @@
 //! Listing the folders that a table's files are in.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::Reach;
 use super::other_tables::{OtherTable, linked, other_in};
+use super::prefixes::Prefixes;
 use crate::credentials::without_credentials;
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
@@ -58,6 +61,21 @@ pub(super) fn list(
     let looks =
         FolderLister { place: place.clone(), details, storage: Arc::clone(storage), notes: notes.clone() };
     Levels::new(looks, Arc::clone(storage), folders, true)
+}
+
+/// Where other tables are in the folders of a table, in order.
+///
+/// # Errors
+/// Those of [`Reach::places`] and of listing; `Location` for a folder that is a table of another format too.
+pub(crate) fn tables_within<R: Reach>(reach: &R) -> Result<Vec<String>> {
+    let spellings = Prefixes::new(&reach.storage().place(reach.location())?, &[], &[]);
+    let mut found = BTreeSet::new();
+    for place in reach.places(&spellings)? {
+        for folder in list(&place, Details::Later, reach.storage(), &Notes::default()) {
+            found.extend(folder?.tables.into_iter().map(|table| table.location));
+        }
+    }
+    Ok(found.into_iter().collect())
 }
 
 /// How folders are listed, by several threads.

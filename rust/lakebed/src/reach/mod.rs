@@ -41,7 +41,7 @@ pub(crate) use found::{Reachable, count, found_files};
 pub(crate) use job::ReachJob;
 pub(crate) use kind::{Kind, Kinds};
 pub use listed::{Listing, OrphanOptions};
-pub(crate) use listing::ListedFolder;
+pub(crate) use listing::{ListedFolder, tables_within};
 pub(crate) use looks::VisitedSet;
 use looks::{Comparison, Looks};
 pub(crate) use moved::MovedTable;

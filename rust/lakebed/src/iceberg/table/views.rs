@@ -15,6 +15,7 @@ use crate::iceberg::rewrite_paths::rewrite_paths;
 use crate::iceberg::system::SYSTEM_TABLES;
 use crate::iceberg::types::FieldRef;
 use crate::iceberg::view::{Ref, refs, schemas, snapshots};
+use crate::reach::tables_within;
 use crate::rewrite_paths::RewritePaths;
 use crate::scan::{Format, ScanOptions, resolve};
 use crate::system::names;
@@ -33,6 +34,10 @@ impl table::LakeTable for Table {
 
     fn core(&self) -> &TableCore {
         &self.core
+    }
+
+    fn tables_within(&self, is_of_catalog: bool) -> Result<Vec<String>> {
+        tables_within(&self.reach(is_of_catalog)?)
     }
 
     fn snapshot_id(&self) -> Option<i64> {

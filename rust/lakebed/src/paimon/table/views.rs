@@ -17,6 +17,7 @@ use crate::paimon::system::{SYSTEM_TABLES, Statistics};
 use crate::paimon::types::DataField;
 use crate::paimon::view::{ManifestRow, Ref, manifests, refs, schemas, snapshots};
 use crate::pipeline::both;
+use crate::reach::tables_within;
 use crate::record::find;
 use crate::rewrite_paths::RewritePaths;
 use crate::scan::{Format, ScanOptions, resolve};
@@ -31,6 +32,10 @@ impl table::LakeTable for Table {
 
     fn core(&self) -> &TableCore {
         &self.core
+    }
+
+    fn tables_within(&self, is_of_catalog: bool) -> Result<Vec<String>> {
+        tables_within(&self.reach(is_of_catalog)?)
     }
 
     fn snapshot_id(&self) -> Option<i64> {
