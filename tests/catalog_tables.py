@@ -91,9 +91,6 @@ class Bucket(LocalStorage):
     def place(self, path: str) -> Path:
         return self.folder / path.removeprefix(f"{catalog_files.BUCKET}/")
 
-    def read(self, path: str, start: int | None = None, end: int | None = None) -> bytes:
-        return super().read(str(self.place(path)), start, end)
-
 
 class Between:
     """A catalog of PyIceberg's in which something happens between lakebed's asking and its commit."""
