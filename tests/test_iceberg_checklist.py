@@ -1,6 +1,7 @@
 """What readers of Iceberg must do, a test a rule: which metadata file is current, and what it says.
 
-Other rules are in `test_iceberg_checklist_values`, `…_manifests`, `…_planning` and `…_deletes`.
+Other rules are in `test_iceberg_discovery`, and in `test_iceberg_checklist_values`, `…_manifests`,
+`…_planning` and `…_deletes`.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from iceberg_made import UUID, MadeTable, entry
+from iceberg_made import MadeTable, entry
 from iceberg_shared import at_each_snapshot, shared_table
 from raising import raises
 
@@ -71,12 +72,6 @@ def test_an_empty_hint_gives_way_to_the_listing():
     assert current(shared_table("spark_v3_deletion_vectors").open()) == "v3.metadata.json"
 
 
-@pytest.mark.parametrize("hint", ["", "\n", "garbage!", "-1"])
-def test_hints_that_say_nothing(table: MadeTable, hint: str):
-    versions(table, 2, 10, hint=hint)
-    assert opened_version(table) == "10"
-
-
 @pytest.mark.parametrize(
     ("hint", "found"),
     [("1", "3"), ("2", "3"), ("2\n", "3"), ("3", "3"), ("5", "5"), ("v2", "2"), (None, "5")],
@@ -84,13 +79,6 @@ def test_hints_that_say_nothing(table: MadeTable, hint: str):
 def test_a_numeric_hint_is_probed_forward(table: MadeTable, hint: str | None, found: str):
     versions(table, 1, 2, 3, 5, hint=hint)
     assert opened_version(table) == found
-
-
-def test_a_hint_to_a_version_that_is_missing(table: MadeTable):
-    versions(table, 2, hint="7")
-    with pytest.raises(LakebedError) as caught:
-        table.open()
-    assert caught.value.path is not None
 
 
 @pytest.mark.parametrize(
@@ -118,23 +106,6 @@ def test_hints_of_another_name_are_not_looked_at(table: MadeTable):
     table.write("version-hint.txt", b"1")
     assert opened_version(table) == "3"
     assert current(shared_table("v2_key_metadata").open()) == "v2.metadata.json"
-
-
-@pytest.mark.parametrize(
-    "name", ["vfinal.metadata.json", ".v9.metadata.json.crc", "v9.metadata.json.tmp", f"{UUID}.metadata.json"]
-)
-def test_names_without_a_version_are_passed_over(table: MadeTable, name: str):
-    versions(table, 1, 2)
-    table.write(name, b"{")
-    assert opened_version(table) == "2"
-
-
-def test_a_metadata_file_of_any_name_is_opened_directly(table: MadeTable):
-    versions(table, 1, 2)
-    path = table.write(
-        "vfinal.metadata.json", json.dumps({**table.metadata, "properties": {"version": "final"}}).encode()
-    )
-    assert lakebed.open_table(path).properties == {"version": "final"}
 
 
 @pytest.mark.parametrize(
