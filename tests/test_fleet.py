@@ -190,8 +190,7 @@ def test_namespaces_of_a_catalog_are_listed_side_by_side() -> None:
 
 
 def test_a_catalog_and_its_namespaces(tmp_path: Path) -> None:
-    catalog = tables.sqlite(tmp_path)
-    orders = tables.orders(catalog)
+    catalog, orders = tables.lake(tmp_path)
     catalog.create_namespace("db.inner")
     catalog.create_table("db.inner.items", orders.schema())
     catalog.create_namespace("other")
@@ -221,8 +220,7 @@ def test_a_catalog_and_its_namespaces(tmp_path: Path) -> None:
 
 
 def test_a_namespace_that_is_not_there_is_said_to_be_none(tmp_path: Path) -> None:
-    catalog = tables.sqlite(tmp_path)
-    tables.orders(catalog)
+    catalog, _ = tables.lake(tmp_path)
     catalog.create_namespace("empty")
     configured(tmp_path, lake=catalog.properties)
     for name, what in (("nowhere", "namespace"), ("db.nothing", "table or namespace")):

@@ -68,10 +68,6 @@ def opened_version(table: MadeTable) -> str:
     return str(table.open().properties["version"])
 
 
-def test_an_empty_hint_gives_way_to_the_listing():
-    assert current(shared_table("spark_v3_deletion_vectors").open()) == "v3.metadata.json"
-
-
 @pytest.mark.parametrize(
     ("hint", "found"),
     [("1", "3"), ("2", "3"), ("2\n", "3"), ("3", "3"), ("5", "5"), ("v2", "2"), (None, "5")],
@@ -87,9 +83,12 @@ def test_a_numeric_hint_is_probed_forward(table: MadeTable, hint: str | None, fo
         ("bigquery_v2_no_header_props", "v1749025517.metadata.json"),
         ("hint_with_file_stem", "00000-acdf842e-3a9d-4b9b-ad87-daf785831925.metadata.json"),
         ("v1_identity_all_types_no_hint", "v2.metadata.json"),
+        # The hint is empty.
+        ("spark_v3_deletion_vectors", "v3.metadata.json"),
+        ("java_v1_gzip_metadata", "v2.gz.metadata.json"),
     ],
 )
-def test_hints_of_other_writers(name: str, file: str):
+def test_current_files_of_other_writers(name: str, file: str):
     assert current(shared_table(name).open()) == file
 
 
@@ -115,10 +114,6 @@ def test_gzip_is_known_by_its_bytes(table: MadeTable, name: str):
     table.metadata["properties"] = {"version": "2"}
     table.write(name, gzip.compress(json.dumps(table.metadata).encode()))
     assert opened_version(table) == "2"
-
-
-def test_a_real_gzip():
-    assert current(shared_table("java_v1_gzip_metadata").open()) == "v2.gz.metadata.json"
 
 
 def test_version_1_without_plural_fields_and_with_inline_manifests():

@@ -20,7 +20,7 @@ from zlib import crc32
 
 import pyarrow as pa
 import pytest
-from catalog_tables import ROWS, orders, sqlite
+from catalog_tables import ROWS, lake
 from file_rows import file_rows
 from local_storage import LocalStorage, WritableLocalStorage
 from trust import long_or
@@ -285,8 +285,7 @@ def test_rows_are_of_when_they_are_read(job: str, change: Change, made: str, req
 
 @pytest.mark.parametrize("job", JOBS)
 def test_a_catalog_is_asked_when_rows_are_read(job: str, tmp_path: Path):
-    catalog = sqlite(tmp_path)
-    table = orders(catalog)
+    catalog, table = lake(tmp_path)
     opened = lakebed.open_table(table)
     scan = JOBS[job](opened)
     before = kept(opened)
