@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
 import pyarrow as pa
+
+Row = dict[str, Any]
 
 
 def valid(array: pa.Array, values: Iterable[Any]) -> list[Any]:
@@ -63,10 +65,21 @@ def canonical_by(
     return [value if value is None else scalar(value, kind) for value in array.to_pylist()]
 
 
-def rows_by(canonical: Callable[[pa.ChunkedArray], list[Any]], table: pa.Table) -> list[dict[str, Any]]:
+def rows_by(canonical: Callable[[pa.ChunkedArray], list[Any]], table: pa.Table) -> list[Row]:
     """The rows of a table in a canonical form."""
     columns = [canonical(column) for column in table.columns]
     return [dict(zip(table.column_names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def assert_rows(rows: Sequence[Row], expected: Sequence[Row], where: str) -> None:
+    """Every row and column equal; the message names `where`, the row and the column."""
+    for number, (row, wanted) in enumerate(zip(rows, expected, strict=False)):
+        for column, value in wanted.items():
+            assert column in row, f"{where}, row {number}: no column {column}"
+            assert row[column] == value, (
+                f"{where}, row {number}, column {column}: {row[column]!r}, expected {value!r}"
+            )
+    assert len(rows) == len(expected), f"{where}: {len(rows)} rows, expected {len(expected)}"
 
 
 def float_bits(value: float, kind: pa.DataType) -> str:

@@ -51,6 +51,12 @@ def orders(catalog: Any, commits: int = 2) -> Any:
     return table
 
 
+def lake(folder: Path, commits: int = 2) -> tuple[Any, Any]:
+    """A catalog as `sqlite` makes it, and its table as `orders` does."""
+    catalog = sqlite(folder)
+    return catalog, orders(catalog, commits)
+
+
 def paimon_orders(folder: Path, commits: int = 2, options: dict[str, str] | None = None) -> Any:
     """A table of pypaimon's catalog in a folder, with some commits."""
     catalog = pypaimon.CatalogFactory.create({"warehouse": str(folder)})
@@ -90,9 +96,6 @@ class Bucket(LocalStorage):
 
     def place(self, path: str) -> Path:
         return self.folder / path.removeprefix(f"{catalog_files.BUCKET}/")
-
-    def read(self, path: str, start: int | None = None, end: int | None = None) -> bytes:
-        return super().read(str(self.place(path)), start, end)
 
 
 class Between:

@@ -26,8 +26,9 @@ from paimon_plans import Place
 from spark_runtimes import SparkRuntimes, require_python_for_spark
 from trust import THOROUGH, Figure
 
+import lakebed
 from iceberg_golden import GoldenTable as GoldenIcebergTable
-from shared_data import OWN_DATA, SAMPLE_TABLE, SHARED_DATA, GoldenTable
+from shared_data import OWN_DATA, SAMPLE_TABLE, SHARED_DATA, GoldenTable, sample_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -180,6 +181,12 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 def sample_table(tmp_path: Path) -> Path:
     """A copy of the sample table that a test may damage."""
     return Path(shutil.copytree(SAMPLE_TABLE, tmp_path / "sample_table"))
+
+
+@pytest.fixture(params=["paimon", "iceberg"])
+def sample(request: pytest.FixtureRequest) -> lakebed.Table:
+    """The sample table of each format."""
+    return sample_of(request.param)
 
 
 @pytest.fixture

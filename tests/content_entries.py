@@ -10,20 +10,16 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-import pytest
 
+import iceberg_golden
 import lakebed
 from lakebed import experimental
-from shared_data import data_root
 
 Row = dict[str, Any]
 
 
 def golden() -> Path:
-    folder = data_root("golden", "iceberg_next", "experimental_content_entry")
-    if folder is None:
-        pytest.skip("no golden content entries")
-    return folder
+    return iceberg_golden.golden("experimental_content_entry").path
 
 
 def file(name: str) -> Path:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import pytest
 from paimon_plans import Place, places
@@ -27,6 +27,7 @@ from shared_data import GoldenTable, each, golden_paimon_tables
 
 Node = dict[str, Any]
 _T = TypeVar("_T")
+EitherGolden: TypeAlias = "GoldenTable | GoldenIcebergTable"
 _Golden = TypeVar("_Golden", GoldenTable, GoldenIcebergTable)
 
 # Of Avro's header: the name of the codec after its length.
@@ -70,6 +71,23 @@ def each_covering_iceberg_table(
         one for folder in folders for one in covering_iceberg_tables(*kinds, names=names, folder=folder)
     ]
     return each("table", tables, [table.name for table in tables], "golden Iceberg tables")
+
+
+def each_covering_table() -> pytest.MarkDecorator:
+    """Parametrises `table` over the tables of `each_covering_paimon_table` and of Iceberg's."""
+    return _each_of_both(covering_paimon_tables(), covering_iceberg_tables())
+
+
+def each_golden_table() -> pytest.MarkDecorator:
+    """Parametrises `table` over the golden tables of both formats."""
+    return _each_of_both(paimon_tables(), (*iceberg_tables(), *iceberg_tables("iceberg_next")))
+
+
+def _each_of_both(
+    paimon: Sequence[GoldenTable], iceberg: Sequence[GoldenIcebergTable]
+) -> pytest.MarkDecorator:
+    ids = [f"{name}-{one.name}" for name, of in (("paimon", paimon), ("iceberg", iceberg)) for one in of]
+    return each("table", [*paimon, *iceberg], ids, "golden tables")
 
 
 def each_golden_place() -> pytest.MarkDecorator:

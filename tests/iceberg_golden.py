@@ -203,6 +203,14 @@ def golden_iceberg_tables(folder: str = "iceberg") -> tuple[GoldenTable, ...]:
     return tuple(GoldenTable(path.name, path) for path in folders)
 
 
+def golden(name: str, folder: str = "iceberg_next") -> GoldenTable:
+    """A golden table by its name; skips the test where it is not there."""
+    path = data_root("golden", folder, name)
+    if path is None:
+        pytest.skip(f"no golden table {name}")
+    return GoldenTable(name, path)
+
+
 def each_golden_iceberg_table(*patterns: str) -> pytest.MarkDecorator:
     """As `each_golden` over Iceberg's tables."""
     tables = (*golden_iceberg_tables(), *golden_iceberg_tables("iceberg_next"))

@@ -16,6 +16,7 @@ from unittest import mock
 
 import fastavro
 import pyarrow as pa
+from arrow_values import assert_rows
 
 Row = dict[str, Any]
 ById = dict[Any, Any]
@@ -195,12 +196,7 @@ def is_map(name: str, value: Any) -> bool:
 def assert_same_entries(rows: list[Row], expected: list[Row], where: str) -> None:
     """The same entries in any order: of which manifest comes first, the format says nothing."""
     rows, expected = (sorted(some, key=_order) for some in (rows, expected))
-    for number, (row, answer) in enumerate(zip(rows, expected, strict=False)):
-        for name, value in answer.items():
-            assert row[name] == value, (
-                f"{where}, row {number}, column {name}: {row[name]!r}, expected {value!r}"
-            )
-    assert len(rows) == len(expected), where
+    assert_rows(rows, expected, where)
 
 
 def _order(row: Row) -> str:

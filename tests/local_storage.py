@@ -18,13 +18,17 @@ def put_files(put: Callable[[str, bytes], object], folder: Path, below: str) -> 
 class LocalStorage:
     """What a storage is at least."""
 
+    def place(self, path: str) -> Path:
+        """Where on this machine a path is."""
+        return Path(path)
+
     def read(self, path: str, start: int | None = None, end: int | None = None) -> bytes:
         """The bytes of a local file."""
-        return Path(path).read_bytes()[start:end]
+        return self.place(path).read_bytes()[start:end]
 
     def list(self, prefix: str) -> Names:
         """The names in a local folder; none where there is none."""
-        folder = Path(prefix)
+        folder = self.place(prefix)
         return [child.name for child in folder.iterdir()] if folder.is_dir() else []
 
 

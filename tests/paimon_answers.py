@@ -151,17 +151,6 @@ def wanted(value: Any, kind: pa.DataType) -> Any:
     return value
 
 
-def assert_rows(rows: Sequence[Row], expected: Sequence[Row], where: str) -> None:
-    """Every row and column equal; the message names `where`, the row and the column."""
-    for number, (row, wanted_row) in enumerate(zip(rows, expected, strict=False)):
-        for column, value in wanted_row.items():
-            assert column in row, f"{where}, row {number}: no column {column}"
-            assert row[column] == value, (
-                f"{where}, row {number}, column {column}: {row[column]!r}, expected {value!r}"
-            )
-    assert len(rows) == len(expected), f"{where}: {len(rows)} rows, expected {len(expected)}"
-
-
 def stand(table: lakebed.Table, at: str, branch: str | None = None) -> lakebed.Table:
     """The table where an answer was computed: `at` names it as folders and rows of answers do ("at-tag-v1",
     "tag-v1", "snapshot-2", "branch-dev"; "" for the latest snapshot).

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import fastavro
 import pyarrow as pa
 import pyarrow.parquet as pq
-import pytest
 from fastavro.schema import parse_schema
 
 import lakebed
@@ -19,18 +18,9 @@ from iceberg_golden import GoldenTable
 from lakebed.spark.inputs import Reading, contents
 from lakebed.spark.mappers import JobMap
 from lakebed.view import Bounds, ViewScan
-from shared_data import data_root
 
 if TYPE_CHECKING:
     from lakebed.storage import Storage
-
-
-def golden(name: str) -> GoldenTable:
-    """A golden table; skips the test where it is not there."""
-    folder = data_root("golden", "iceberg_next", name)
-    if folder is None:
-        pytest.skip(f"no golden table {name}")
-    return GoldenTable(name, folder)
 
 
 def regrouped(table: GoldenTable, to: Path, rows: int) -> lakebed.Table:

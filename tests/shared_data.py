@@ -20,12 +20,23 @@ import compared
 import pytest
 from trust import QUICK
 
+import lakebed
+from lakebed.storage import Storage
+
 PROJECT = Path(__file__).resolve().parent.parent
 OWN_DATA = PROJECT / "tests" / "data"
 SAMPLE_TABLE = PROJECT / "examples" / "sample_table"
 SAMPLE_ICEBERG_TABLE = PROJECT / "examples" / "sample_iceberg_table"
 # Where its metadata says that it is, and where it is.
 SAMPLE_MOVED = {"/tmp/lakebed/shop/orders": str(SAMPLE_ICEBERG_TABLE)}
+
+
+def sample_of(format_name: str, storage: Storage | None = None) -> lakebed.Table:
+    """The sample table of a format, where it is."""
+    if format_name == "paimon":
+        return lakebed.open_table(str(SAMPLE_TABLE), storage=storage)
+    return lakebed.open_table(str(SAMPLE_ICEBERG_TABLE), storage=storage, relocate=SAMPLE_MOVED)
+
 
 SHARED = Path(os.environ.get("LAKEBED_SHARED", PROJECT.parent / "shared") or os.devnull)
 SHARED_DATA = SHARED / "data"
@@ -38,6 +49,10 @@ class GoldenTable:
     name: str
     path: Path
     expected: Path
+
+    def open(self) -> lakebed.Table:
+        """The table, at its latest snapshot."""
+        return lakebed.open_table(self.path)
 
     def rows(self, name: str) -> list[dict[str, Any]]:
         """Parsed lines of `expected/<table>/<name>.jsonl`: "entries", "lists", "live", "sys/files", …

@@ -72,7 +72,7 @@ _LEAVES: list[Typed] = [
 ]
 
 
-class _Namer:
+class Namer:
     """Names that no other type of the schema has."""
 
     def __init__(self) -> None:
@@ -83,7 +83,7 @@ class _Namer:
         return f"{prefix}{self.count}"
 
 
-def _named(draw: st.DrawFn, name: _Namer) -> Typed:
+def _named(draw: st.DrawFn, name: Namer) -> Typed:
     match draw(st.sampled_from(["enum", "fixed", "decimal"])):
         case "enum":
             symbols = [f"S{number}" for number in range(draw(st.integers(1, 4)))]
@@ -96,14 +96,14 @@ def _named(draw: st.DrawFn, name: _Namer) -> Typed:
             return {**schema, "precision": 20, "scale": 3}, _decimals(20, 3)
 
 
-def _record(draw: st.DrawFn, name: _Namer, depth: int, least: int = 0) -> Typed:
+def _record(draw: st.DrawFn, name: Namer, depth: int, least: int = 0) -> Typed:
     types = [_type(draw, name, depth - 1) for _ in range(draw(st.integers(least, 4)))]
     fields = [{"name": f"f{number}", "type": schema} for number, (schema, _) in enumerate(types)]
     schema = {"type": "record", "name": name("R"), "fields": fields}
     return schema, st.fixed_dictionaries({f"f{number}": values for number, (_, values) in enumerate(types)})
 
 
-def _union(draw: st.DrawFn, name: _Namer, depth: int) -> Typed:
+def _union(draw: st.DrawFn, name: Namer, depth: int) -> Typed:
     """Of null and another type, in either order, or of types that Python tells apart."""
     if draw(st.booleans()):
         schema, values = _type(draw, name, depth - 1)
@@ -119,7 +119,7 @@ def _union(draw: st.DrawFn, name: _Namer, depth: int) -> Typed:
     return chosen, st.one_of([kinds[kind] for kind in chosen])
 
 
-def _type(draw: st.DrawFn, name: _Namer, depth: int) -> Typed:
+def _type(draw: st.DrawFn, name: Namer, depth: int) -> Typed:
     nested = ["array", "map", "record", "union"] if depth > 0 else []
     match draw(st.sampled_from(["leaf", "leaf", "named", *nested])):
         case "array":
@@ -139,7 +139,7 @@ def _type(draw: st.DrawFn, name: _Namer, depth: int) -> Typed:
 
 @st.composite
 def _files(draw: st.DrawFn) -> tuple[Schema, list[dict[str, Any]], bytes]:
-    schema, values = _record(draw, _Namer(), depth=3, least=1)
+    schema, values = _record(draw, Namer(), depth=3, least=1)
     records = draw(st.lists(values, max_size=25))
     file = io.BytesIO()
     interval = draw(st.sampled_from([1, 40, 400, 16_000]))

@@ -9,6 +9,7 @@ from typing import Any
 import fastavro
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from test_avro_fastavro import Namer
 
 from lakebed import avro
 
@@ -46,12 +47,7 @@ class _Evolution:
     """Draws pairs of schemas; names are unique."""
 
     def __init__(self, draw: st.DrawFn) -> None:
-        self.draw = draw
-        self.count = 0
-
-    def name(self, prefix: str) -> str:
-        self.count += 1
-        return f"{prefix}{self.count}"
+        self.draw, self.name = draw, Namer()
 
     def yes(self) -> bool:
         return self.draw(st.booleans())

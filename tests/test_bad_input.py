@@ -36,25 +36,23 @@ def missing(table: Path) -> Path:
     return damaged
 
 
-def truncated(table: Path) -> Path:
+def changed(table: Path, change: Callable[[bytes], bytes]) -> Path:
     damaged = manifests(table)[-1]
-    damaged.write_bytes(damaged.read_bytes()[:-20])
+    damaged.write_bytes(change(damaged.read_bytes()))
     return damaged
+
+
+def truncated(table: Path) -> Path:
+    return changed(table, lambda content: content[:-20])
 
 
 def flipped(table: Path) -> Path:
     """Breaks the sync marker that ends the last block."""
-    damaged = manifests(table)[-1]
-    content = bytearray(damaged.read_bytes())
-    content[-1] ^= 1
-    damaged.write_bytes(content)
-    return damaged
+    return changed(table, lambda content: content[:-1] + bytes([content[-1] ^ 1]))
 
 
 def longer(table: Path) -> Path:
-    damaged = manifests(table)[-1]
-    damaged.write_bytes(damaged.read_bytes() + b"\0")
-    return damaged
+    return changed(table, lambda content: content + b"\0")
 
 
 def without_lists(table: Path) -> Path:

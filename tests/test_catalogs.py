@@ -60,8 +60,7 @@ def test_what_a_server_denies_to_a_file_io_is_a_permission_error() -> None:
 
 
 def test_a_table_of_pyiceberg_is_opened_at_its_own_version(tmp_path: Path) -> None:
-    catalog = tables.sqlite(tmp_path)
-    before = tables.orders(catalog)
+    catalog, before = tables.lake(tmp_path)
     catalog.load_table("db.orders").append(tables.ROWS)
     assert lakebed.open_table(before).snapshot_id == before.metadata.current_snapshot_id
     after = catalog.load_table("db.orders")

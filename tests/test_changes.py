@@ -6,18 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
-import pytest
 
 import lakebed
 from iceberg_answers import assert_same_rows
-from shared_data import SAMPLE_ICEBERG_TABLE, SAMPLE_MOVED, SAMPLE_TABLE
-
-
-@pytest.fixture(params=["iceberg", "paimon"])
-def sample(request: pytest.FixtureRequest) -> lakebed.Table:
-    if request.param == "paimon":
-        return lakebed.open_table(SAMPLE_TABLE)
-    return lakebed.open_table(SAMPLE_ICEBERG_TABLE, relocate=SAMPLE_MOVED)
 
 
 def assert_one_order(

@@ -23,19 +23,19 @@ from lakebed import Cleanup, Table
 from lakebed.cleaning.log import CleanupLog
 from lakebed.errors import CommitConflictError, CorruptError, LocationError, SchemaError, UnsupportedError
 
-Made = tuple[Table, list[str]]
+Made = tuple[Table, list[str], pa.Table]
 
 
 @pytest.fixture(params=["iceberg", "paimon"])
 def made(request: pytest.FixtureRequest, tmp_path: Path) -> Made:
-    """A table with two files, and three orphans in its folder that are years old."""
+    """A table with two files, and three orphans in its folder that are years old, as `orphans` finds them."""
     folder = tmp_path / "t"
     of = "data" if request.param == "iceberg" else "bucket-0"
     make = small_tables.iceberg if request.param == "iceberg" else small_tables.paimon
     table = make(folder, f"{of}/data-a.parquet", f"{of}/data-b.parquet")
     lost = small_tables.lost(*(folder / of / f"data-lost-{number}.parquet" for number in range(3)))
     aged(*lost)
-    return table, lost
+    return table, lost, table.orphans().to_arrow()
 
 
 def aged(*paths: str, to: datetime = OLD) -> None:
@@ -63,7 +63,7 @@ def lines(log: Path) -> list[dict[str, Any]]:
 
 
 def test_orphans_are_removed_and_nothing_else(made: Made, tmp_path: Path):
-    table, lost = made
+    table, lost, _ = made
     before = small_tables.lying(tmp_path / "t")
     rows = table.orphans().to_arrow()
     done = lakebed.apply(rows, table, log=tmp_path / "log")
@@ -80,8 +80,7 @@ def test_orphans_are_removed_and_nothing_else(made: Made, tmp_path: Path):
 
 
 def test_only_rows_that_were_given_are_acted_on(made: Made, tmp_path: Path):
-    table, lost = made
-    rows = table.orphans().to_arrow()
+    table, lost, rows = made
     some = rows.filter(pa.compute.equal(rows["file_path"], lost[1]))
     assert became(lakebed.apply(some, table, log=tmp_path / "log")) == {Path(lost[1]).name: "removed"}
     assert [Path(path).exists() for path in lost] == [True, False, True]
@@ -90,7 +89,7 @@ def test_only_rows_that_were_given_are_acted_on(made: Made, tmp_path: Path):
 
 
 def test_rows_that_were_not_read_are_refused(made: Made, tmp_path: Path):
-    table, lost = made
+    table, lost, _ = made
     scan = table.orphans()
     for lazy in (
         scan,
@@ -106,7 +105,7 @@ def test_rows_that_were_not_read_are_refused(made: Made, tmp_path: Path):
 
 @pytest.mark.parametrize("through", ["arrow", "parquet", "pandas", "polars"])
 def test_rows_pass_through_files_and_other_libraries(made: Made, tmp_path: Path, through: str):
-    table, _ = made
+    table, *_ = made
     rows: Any = table.orphans().to_arrow()
     if through == "arrow":
         feather.write_feather(rows, tmp_path / "rows", compression="uncompressed")
@@ -125,8 +124,7 @@ def test_rows_pass_through_files_and_other_libraries(made: Made, tmp_path: Path,
 def test_rows_of_a_table_that_is_opened_by_another_path(
     made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spelled: str
 ):
-    table, lost = made
-    rows = table.orphans().to_arrow()
+    _, lost, rows = made
     monkeypatch.chdir(tmp_path)
     if spelled == "linked":
         (tmp_path / "link").symlink_to(tmp_path / "t", target_is_directory=True)
@@ -147,8 +145,7 @@ def forged(rows: pa.Table, **columns: Any) -> pa.Table:
 
 
 def test_rows_of_other_tables_and_times_are_refused(made: Made, tmp_path: Path):
-    table, lost = made
-    rows = table.orphans().to_arrow()
+    table, lost, rows = made
     now = datetime.now(timezone.utc)
     day = timedelta(hours=24, seconds=5)
     cases: list[tuple[pa.Table, type[Exception], str]] = [
@@ -173,8 +170,7 @@ def test_rows_of_other_tables_and_times_are_refused(made: Made, tmp_path: Path):
 
 
 def test_another_table_at_the_same_place_is_not_the_one(made: Made, tmp_path: Path):
-    table, _ = made
-    rows = table.orphans().to_arrow()
+    table, _, rows = made
     shutil.rmtree(tmp_path / "t")
     make = small_tables.iceberg if table.format == "iceberg" else small_tables.paimon
     other = make(tmp_path / "t")
@@ -197,8 +193,7 @@ def resized(path: str) -> None:
     ],
 )
 def test_a_file_that_changed_is_kept(made: Made, tmp_path: Path, change: Callable[[str], object], says: str):
-    table, lost = made
-    rows = table.orphans().to_arrow()
+    table, lost, rows = made
     change(lost[1])
     done = lakebed.apply(rows, table, log=tmp_path / "log")
     assert done.counts == {"removed": 2, "kept": 1}
@@ -207,8 +202,7 @@ def test_a_file_that_changed_is_kept(made: Made, tmp_path: Path, change: Callabl
 
 
 def test_a_file_that_is_reached_by_now_is_kept(made: Made, tmp_path: Path):
-    table, lost = made
-    rows = table.orphans().to_arrow()
+    table, lost, rows = made
     pq.write_table(small_tables.ROWS, lost[0])
     aged(lost[0])
     columns = {"bucket": 0} if table.format == "paimon" else {}
@@ -220,7 +214,7 @@ def test_a_file_that_is_reached_by_now_is_kept(made: Made, tmp_path: Path):
 
 
 def test_young_files_are_kept_unless_their_age_is_given(made: Made, tmp_path: Path):
-    table, lost = made
+    table, lost, _ = made
     aged(lost[0], to=datetime.now(timezone.utc) - timedelta(days=2))
     rows = table.orphans(timedelta(0)).to_arrow()
     done = lakebed.apply(rows, table, log=tmp_path / "log")
@@ -240,7 +234,7 @@ def test_young_files_are_kept_unless_their_age_is_given(made: Made, tmp_path: Pa
 @pytest.mark.filterwarnings("ignore::lakebed.errors.LakebedWarning")
 def test_paths_that_nobody_planned_are_kept(made: Made, tmp_path: Path):
     """Rows may be forged or edited: a live file, one elsewhere, one in a linked folder, one that climbs."""
-    table, lost = made
+    table, lost, _ = made
     (tmp_path / "elsewhere").mkdir()
     (outside,) = small_tables.lost(tmp_path / "elsewhere" / "data-x.parquet")
     folder = Path(lost[0]).parent
@@ -264,7 +258,7 @@ def test_paths_that_nobody_planned_are_kept(made: Made, tmp_path: Path):
 
 @pytest.mark.filterwarnings("ignore::lakebed.errors.LakebedWarning")
 def test_files_of_a_table_within_are_kept(made: Made, tmp_path: Path):
-    table, _ = made
+    table, *_ = made
     inner = small_tables.iceberg(Path(table.location, "inner"), "data/data-c.parquet")
     (lost,) = small_tables.lost(Path(inner.location, "data", "data-lost.parquet"))
     aged(lost)
@@ -302,8 +296,7 @@ def test_a_table_of_which_nobody_says_what_is_newest_is_refused(tmp_path: Path):
 
 
 def test_log_and_quarantine_are_apart_from_the_table(made: Made, tmp_path: Path):
-    table, lost = made
-    rows = table.orphans().to_arrow()
+    table, lost, rows = made
     location = table.location
     for log in (f"{location}/log", f"{location}/data/../log"):
         with pytest.raises(LocationError, match="the log is in the table's folder"):
@@ -317,7 +310,7 @@ def test_log_and_quarantine_are_apart_from_the_table(made: Made, tmp_path: Path)
 
 
 def test_a_quarantine_is_restored(made: Made, tmp_path: Path):
-    table, lost = made
+    table, lost, _ = made
     for number, path in enumerate(lost):
         Path(path).write_bytes(bytes(number))
     aged(*lost)
@@ -343,7 +336,7 @@ def test_a_quarantine_is_restored(made: Made, tmp_path: Path):
 
 
 def test_nothing_in_a_quarantine_is_written_over(made: Made, tmp_path: Path):
-    table, lost = made
+    table, lost, _ = made
     there = Path(lost[0].replace(str(tmp_path / "t"), str(tmp_path / "q")))
     there.parent.mkdir(parents=True)
     there.write_bytes(b"mine")
@@ -354,8 +347,7 @@ def test_nothing_in_a_quarantine_is_written_over(made: Made, tmp_path: Path):
 
 
 def test_logs_of_something_else_are_refused(made: Made, tmp_path: Path):
-    table, lost = made
-    rows = table.orphans().to_arrow()
+    table, lost, rows = made
     for number, text in enumerate(("words", "words\n", "{}\n", '{"log":"other"}\n')):
         log = tmp_path / f"text-{number}"
         log.write_text(text)
@@ -384,7 +376,7 @@ def test_a_run_that_was_broken_off_is_ended_by_the_next(
     """Killed before or after any write of the log, request to copy or request to remove."""
     from lakebed.storage.removal import LocalFiles
 
-    table, lost = made
+    table, lost, _ = made
     to = None if quarantine is None else tmp_path / quarantine
     rows = table.orphans().to_arrow()
     run = BrokenOff(point)
@@ -408,8 +400,7 @@ def test_a_run_that_was_broken_off_is_ended_by_the_next(
 def test_a_file_that_is_not_removed_does_not_keep_the_others(
     made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    table, lost = made
-    rows = table.orphans().to_arrow()
+    table, lost, rows = made
     unlink = Path.unlink
 
     def refused(path: Path, *given: Any, **more: Any) -> None:
@@ -428,8 +419,7 @@ def test_a_file_that_is_not_removed_does_not_keep_the_others(
 
 
 def test_a_log_that_cannot_be_written_removes_nothing(made: Made, tmp_path: Path):
-    table, lost = made
-    rows = table.orphans().to_arrow()
+    table, lost, rows = made
     (tmp_path / "folder").mkdir()
     with pytest.raises(OSError, match="directory"):
         lakebed.apply(rows, table, log=tmp_path / "folder")

@@ -27,7 +27,7 @@ from pyarrow import parquet
 import lakebed
 from lakebed.cli import views
 from lakebed.errors import LakebedWarning
-from shared_data import SAMPLE_ICEBERG_TABLE, SAMPLE_MOVED, SAMPLE_TABLE
+from shared_data import SAMPLE_ICEBERG_TABLE, SAMPLE_TABLE, sample_of
 
 # Of the others rows depend on more than the table, or are text.
 OTHERS = (
@@ -71,13 +71,9 @@ def test_text_has_every_column_and_row(view):
     assert len(lines) == 1 + len(rows(view))
 
 
-def iceberg() -> lakebed.Table:
-    return lakebed.open_table(ICEBERG, relocate=SAMPLE_MOVED)
-
-
 @pytest.mark.parametrize("view", ICEBERG_VIEWS)
 def test_the_views_of_an_iceberg_table(view):
-    table = getattr(iceberg(), view)().to_arrow()
+    table = getattr(sample_of("iceberg"), view)().to_arrow()
     expected = as_printed(table)
     assert expected
     assert without_findings(printed(view, ICEBERG, *MOVED)) == expected
@@ -99,7 +95,7 @@ def test_a_plan_of_a_paimon_table():
 @pytest.mark.parametrize("view", ["files", "plan"])
 def test_what_a_scan_leaves_out_is_explained(view, tmp_path):
     where = ("--where", "region = 'emea'", "--explain")
-    steps = getattr(iceberg(), view)(where="region = 'emea'").explain()
+    steps = getattr(sample_of("iceberg"), view)(where="region = 'emea'").explain()
     assert output(view, ICEBERG, *MOVED, *where) == f"{steps}\n"
     assert printed(view, ICEBERG, *MOVED, *where) == steps.to_dict()["steps"]
     file = tmp_path / "steps.csv"
@@ -109,7 +105,9 @@ def test_what_a_scan_leaves_out_is_explained(view, tmp_path):
 
 def test_deletes_of_a_plan_by_their_numbers():
     shown = printed("plan", ICEBERG, *MOVED, "--deletes", "ids", "--columns", "file_path,delete_ids")
-    expected = iceberg().plan(deletes="ids", columns=["file_path", "delete_ids"]).to_arrow().to_pylist()
+    expected = (
+        sample_of("iceberg").plan(deletes="ids", columns=["file_path", "delete_ids"]).to_arrow().to_pylist()
+    )
     assert shown == expected
     assert any(row["delete_ids"] for row in expected)
 
@@ -121,7 +119,7 @@ def test_a_metadata_file_is_a_table():
 
 
 def test_places_in_the_history_of_an_iceberg_table():
-    tagged = iceberg().at(tag="first-load")
+    tagged = sample_of("iceberg").at(tag="first-load")
     committed = tagged.snapshots(filter=f"snapshot_id = {tagged.snapshot_id}").to_arrow()["committed_at"][0]
     milliseconds = committed.value // 1000
     for words in (
@@ -146,7 +144,7 @@ def test_a_moved_table_without_saying_so_is_one_line():
 
 
 def test_metadata_tables_of_an_iceberg_table():
-    opened = iceberg()
+    opened = sample_of("iceberg")
     assert output("metadata", ICEBERG).splitlines() == opened.metadata_tables
     # The sample's delete files are not among its metadata.
     for name in set(opened.metadata_tables) - {"position_deletes"}:
@@ -156,7 +154,7 @@ def test_metadata_tables_of_an_iceberg_table():
 
 def test_show_tells_layout_and_deletes_of_an_iceberg_table():
     about = json.loads(output("show", ICEBERG, *MOVED, "-o", "json"))
-    assert about["snapshot"]["snapshot_id"] == iceberg().snapshot_id
+    assert about["snapshot"]["snapshot_id"] == sample_of("iceberg").snapshot_id
     assert [field["name"] for field in about["partition_spec"]["fields"]] == ["dt", "region"]
     assert about["deletes"] == {
         "deletion_vectors": {"count": 2, "rows": 20},
@@ -433,6 +431,6 @@ def fits(view: str, table: tuple[str, ...], width: int, text: str, said: str) ->
         named = re.search(rf"more columns?, --columns to choose: (.*?){behind}", said, re.DOTALL)
         hidden = named[1].replace("\n", " ").split(", ") if named else []
         shown = text.splitlines()[0].split()
-        opened = lakebed.open_table(SAMPLE_TABLE) if table == (TABLE,) else iceberg()
+        opened = lakebed.open_table(SAMPLE_TABLE) if table == (TABLE,) else sample_of("iceberg")
         names = getattr(opened, view)().schema.names
         assert sorted(shown + [name.strip() for name in hidden]) == sorted(names)

@@ -50,8 +50,7 @@ def test_a_table_is_named_as_in_the_catalog(tmp_path: Path, where: str) -> None:
 
 @not_in_check
 def test_the_environment_names_catalogs_too(tmp_path: Path) -> None:
-    catalog = tables.sqlite(tmp_path)
-    tables.orders(catalog)
+    catalog, _ = tables.lake(tmp_path)
     name = "PYICEBERG_CATALOG__LAKE__"
     properties = {f"{name}{key.upper()}": value for key, value in catalog.properties.items()}
     done = run(tmp_path, "refs", "db.orders", "--catalog", "lake", "-o", "json", **properties)
@@ -105,8 +104,7 @@ def test_without_pyiceberg_it_is_said_how_to_get_it(tmp_path: Path) -> None:
 
 
 def test_advice_names_the_table_as_its_catalog_does(tmp_path: Path) -> None:
-    catalog = tables.sqlite(tmp_path)
-    tables.orders(catalog)
+    catalog, _ = tables.lake(tmp_path)
     configured(tmp_path, lake=catalog.properties)
     (tmp_path / "lakebed.toml").write_text("[thresholds]\nmanifests = 0\nsnapshots = 0\n")
     named = ("--catalog", "lake", "db.orders")
@@ -127,8 +125,7 @@ def test_advice_names_the_table_as_its_catalog_does(tmp_path: Path) -> None:
 
 
 def test_a_report_names_it_so_too(tmp_path: Path) -> None:
-    catalog = tables.sqlite(tmp_path)
-    there = tables.orders(catalog)
+    catalog, there = tables.lake(tmp_path)
     with there.transaction() as change:
         change.set_properties({"commit.manifest.min-count-to-merge": "1"})
     page = lakebed.report(lakebed.open_table(catalog.load_table("db.orders")))

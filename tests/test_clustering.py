@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 from covering import each_covering_iceberg_table, each_layout_of_golden_paimon_tables
 from file_rows import file_rows
+from test_jobs import rows
 
 import lakebed
 from iceberg_golden import GoldenTable as GoldenIcebergTable
@@ -26,11 +27,6 @@ AFTER = (
     "average_rewritten_partition_manifest_count",
     "max_rewritten_partition_manifest_count",
 )
-
-
-def rows(scan: lakebed.Scan) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = scan.to_arrow().to_pylist()
-    return found
 
 
 def clustering(table: Table) -> list[Any]:

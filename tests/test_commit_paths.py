@@ -216,21 +216,24 @@ class Torn(WritableStorage):
         raise ConnectionError("the line is dead")
 
 
+def left_by(storage: Torn, folder: Path) -> list[Path]:
+    """The files that are there after a table could not be made."""
+    with pytest.raises(ConnectionError, match="dead"):
+        lakebed.create_table(folder / "t", SCHEMA, "paimon", storage=storage)
+    return [path for path in folder.rglob("*") if path.is_file()]
+
+
 @pytest.mark.parametrize("part", [None, 0.1, 0.5])
 def test_a_storage_that_fails_midway_leaves_no_table(tmp_path: Path, part: float | None):
     storage = Torn(part)
-    with pytest.raises(ConnectionError, match="dead"):
-        lakebed.create_table(tmp_path / "t", SCHEMA, "paimon", storage=storage)
-    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+    assert left_by(storage, tmp_path) == []
     assert lakebed.create_table(tmp_path / "t", SCHEMA, "paimon", storage=storage).snapshot_id is None
 
 
 def test_a_file_that_another_writer_may_have_begun_stays(tmp_path: Path):
     """Nobody can tell whose an empty file is."""
     storage = Torn(0.0)
-    with pytest.raises(ConnectionError, match="dead"):
-        lakebed.create_table(tmp_path / "t", SCHEMA, "paimon", storage=storage)
-    (begun,) = [path for path in tmp_path.rglob("*") if path.is_file()]
+    (begun,) = left_by(storage, tmp_path)
     assert begun.name == "schema-0"
     with pytest.raises(FileExistsError):
         lakebed.create_table(tmp_path / "t", SCHEMA, "paimon", storage=storage)
@@ -249,9 +252,7 @@ class Blind(Torn):
 def test_a_table_that_cannot_be_opened_is_not_made(tmp_path: Path):
     storage = Blind(None)
     storage.published = 1
-    with pytest.raises(ConnectionError, match="dead"):
-        lakebed.create_table(tmp_path / "t", SCHEMA, "paimon", storage=storage)
-    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+    assert left_by(storage, tmp_path) == []
 
 
 def test_a_new_table_is_guarded(tmp_path: Path):

@@ -20,35 +20,34 @@ from lakebed.errors import CorruptError, UnsupportedError
 DEPTHS = [41, 42, 64, 65, 100, 150]
 
 
-def iceberg_struct(depth: int) -> Any:
-    kind: Any = "long"
+def nested(kind: Any, depth: int, around: Callable[[int, Any], Any]) -> Any:
+    """A type within so many others, of which each is told the id of what is within."""
     for number in range(depth, 0, -1):
-        kind = {
-            "type": "struct",
-            "fields": [{"id": number + 1, "name": "f", "required": False, "type": kind}],
-        }
+        kind = around(number + 1, kind)
     return kind
+
+
+def iceberg_struct(depth: int) -> Any:
+    def around(number: int, kind: Any) -> Any:
+        return {"type": "struct", "fields": [{"id": number, "name": "f", "required": False, "type": kind}]}
+
+    return nested("long", depth, around)
 
 
 def iceberg_list(depth: int) -> Any:
-    kind: Any = "long"
-    for number in range(depth, 0, -1):
-        kind = {"type": "list", "element-id": number + 1, "element": kind, "element-required": False}
-    return kind
+    of_list = {"type": "list", "element-required": False}
+    return nested("long", depth, lambda number, kind: {**of_list, "element-id": number, "element": kind})
 
 
 def paimon_row(depth: int) -> Any:
-    kind: Any = "BIGINT"
-    for number in range(depth, 0, -1):
-        kind = {"type": "ROW", "fields": [{"id": number + 1, "name": "f", "type": kind}]}
-    return kind
+    def around(number: int, kind: Any) -> Any:
+        return {"type": "ROW", "fields": [{"id": number, "name": "f", "type": kind}]}
+
+    return nested("BIGINT", depth, around)
 
 
 def paimon_array(depth: int) -> Any:
-    kind: Any = "BIGINT"
-    for _ in range(depth):
-        kind = {"type": "ARRAY", "element": kind}
-    return kind
+    return nested("BIGINT", depth, lambda _, kind: {"type": "ARRAY", "element": kind})
 
 
 def made(root: Path, make: Any, depth: int) -> str:

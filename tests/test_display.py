@@ -16,13 +16,9 @@ import lakebed
 from lakebed import _display, _html
 from lakebed import _overview as overview
 from lakebed.advice import Thresholds, findings, verdict
-from shared_data import SAMPLE_ICEBERG_TABLE, SAMPLE_MOVED, SAMPLE_TABLE
+from shared_data import SAMPLE_TABLE, sample_of
 
 MIB = 2**20
-
-
-def iceberg() -> lakebed.Table:
-    return lakebed.open_table(SAMPLE_ICEBERG_TABLE, relocate=SAMPLE_MOVED)
 
 
 def paimon() -> lakebed.Table:
@@ -36,7 +32,7 @@ def parts(text: str, tag: str) -> list[str]:
 
 
 def test_a_scan_shows_the_columns_that_matter_and_names_the_rest() -> None:
-    scan = iceberg().files()
+    scan = sample_of("iceberg").files()
     shown = scan._repr_html_()
     head = parts(shown, "th")
     assert head == ["partition", "record_count", "file_size_in_bytes", "file_path", "content"]
@@ -53,12 +49,12 @@ def test_a_scan_shows_the_columns_that_matter_and_names_the_rest() -> None:
 
 
 def test_numbers_stand_to_the_right_and_texts_to_the_left() -> None:
-    sides = re.findall(r'<th[^>]*style="text-align: (\w+)"', iceberg().files()._repr_html_())
+    sides = re.findall(r'<th[^>]*style="text-align: (\w+)"', sample_of("iceberg").files()._repr_html_())
     assert sides == ["left", "right", "right", "left", "left"]
 
 
 def test_columns_that_were_chosen_are_shown_as_chosen() -> None:
-    shown = iceberg().files(columns=["spec_id", "file_format"])._repr_html_()
+    shown = sample_of("iceberg").files(columns=["spec_id", "file_format"])._repr_html_()
     assert parts(shown, "th") == ["spec_id", "file_format"]
     assert parts(shown, "p") == []
 
@@ -87,7 +83,7 @@ def test_colours_are_those_of_the_page() -> None:
 
 
 def test_a_table_shows_its_files_rows_and_size() -> None:
-    about = dict(zip(*[iter(parts(iceberg()._repr_html_(), "td"))] * 2, strict=True))
+    about = dict(zip(*[iter(parts(sample_of("iceberg")._repr_html_(), "td"))] * 2, strict=True))
     assert about["live files"] == "17 (53.2 kB, 1,565 rows) in 12 partitions"
     assert (about["manifests"], about["deletes"]) == ("10 (87.1 kB)", "3")
     assert about["partitioned by"] == "dt, region"
@@ -96,7 +92,7 @@ def test_a_table_shows_its_files_rows_and_size() -> None:
 def test_a_table_counts_no_files_behind_many_manifests(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(overview, "_MOST_MANIFESTS", 9)
     monkeypatch.setattr(lakebed.Table, "partitions", counted := Counted(lakebed.Table.partitions))
-    about = dict(zip(*[iter(parts(iceberg()._repr_html_(), "td"))] * 2, strict=True))
+    about = dict(zip(*[iter(parts(sample_of("iceberg")._repr_html_(), "td"))] * 2, strict=True))
     assert about["live files"].startswith("not counted")
     assert counted.columns == [["partition"]]  # whose schema is asked for
 
@@ -267,4 +263,4 @@ def test_a_row_without_numbers_says_nothing() -> None:
 
 
 def test_what_findings_go_by_is_in_the_view() -> None:
-    assert set(SOUND) <= set(iceberg().health().schema.names)
+    assert set(SOUND) <= set(sample_of("iceberg").health().schema.names)

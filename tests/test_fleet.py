@@ -13,6 +13,7 @@ from typing import Any
 import documents
 import pytest
 from command_line import run
+from counting_storage import CountingStorage
 from local_storage import LocalStorage
 from test_cli_catalogs import configured
 from test_cli_catalogs import run as run_of_catalog
@@ -70,37 +71,14 @@ def test_secrets_are_in_no_error() -> None:
     assert "hush" not in row["error"]
 
 
-class Counting(LocalStorage):
-    """How many reads there are at once."""
-
-    def __init__(self) -> None:
-        self.now = self.most = 0
-        self.lock = threading.Lock()
-        self.both = threading.Event()
-
-    def read(self, path: str, start: int | None = None, end: int | None = None) -> bytes:
-        """The bytes of a local file."""
-        with self.lock:
-            self.now += 1
-            self.most = max(self.most, self.now)
-            if self.now > 1:
-                self.both.set()
-        # Two reads at once, where there may be two.
-        self.both.wait(0.05)
-        try:
-            return super().read(path, start, end)
-        finally:
-            with self.lock:
-                self.now -= 1
-
-
 @pytest.mark.parametrize("most", [1, 2])
 def test_tables_share_a_limit_of_reads(warehouse: Path, most: int) -> None:
-    storage = Counting()
+    # Two reads at once, where there may be two.
+    storage = CountingStorage(seconds=0.01)
     paths = [warehouse / name for name in ("a.db/orders", "a.db/items", "b.db/orders")]
     rows = lakebed.health(paths, storage=storage, concurrent_reads=most)
     assert rows["error"].null_count == 3
-    assert storage.most == most
+    assert storage.most_at_once == most
 
 
 def test_a_limit_of_reads_is_a_value(warehouse: Path) -> None:
@@ -212,8 +190,7 @@ def test_namespaces_of_a_catalog_are_listed_side_by_side() -> None:
 
 
 def test_a_catalog_and_its_namespaces(tmp_path: Path) -> None:
-    catalog = tables.sqlite(tmp_path)
-    orders = tables.orders(catalog)
+    catalog, orders = tables.lake(tmp_path)
     catalog.create_namespace("db.inner")
     catalog.create_table("db.inner.items", orders.schema())
     catalog.create_namespace("other")
@@ -243,8 +220,7 @@ def test_a_catalog_and_its_namespaces(tmp_path: Path) -> None:
 
 
 def test_a_namespace_that_is_not_there_is_said_to_be_none(tmp_path: Path) -> None:
-    catalog = tables.sqlite(tmp_path)
-    tables.orders(catalog)
+    catalog, _ = tables.lake(tmp_path)
     catalog.create_namespace("empty")
     configured(tmp_path, lake=catalog.properties)
     for name, what in (("nowhere", "namespace"), ("db.nothing", "table or namespace")):

@@ -8,14 +8,14 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from command_line import printed
+from covering import each_golden_table
 from paimon_made import MadeTable
 from test_dangling import by_plans
 
 import lakebed
-from iceberg_golden import each_golden_iceberg_table
 from lakebed.advice import Thresholds
 from lakebed.errors import LakebedError, PredicateError, SchemaError
-from shared_data import SAMPLE_ICEBERG_TABLE, SAMPLE_MOVED, SAMPLE_TABLE, each_golden_paimon_table
+from shared_data import SAMPLE_TABLE, sample_of
 
 SMALL = 1200
 
@@ -136,19 +136,13 @@ def check(table: lakebed.Table, where: str | None = None) -> None:
     assert found == expected
 
 
-@each_golden_paimon_table()
-def test_the_counts_of_paimon_tables_are_those_of_their_views(table):
-    check(lakebed.open_table(table.path))
-
-
-@each_golden_iceberg_table()
-def test_the_counts_of_iceberg_tables_are_those_of_their_views(table):
+@each_golden_table()
+def test_the_counts_are_those_of_the_views(table):
     check(table.open())
 
 
 def test_only_what_a_filter_leaves_is_counted():
-    paimon = lakebed.open_table(SAMPLE_TABLE)
-    iceberg = lakebed.open_table(SAMPLE_ICEBERG_TABLE, relocate=SAMPLE_MOVED)
+    paimon, iceberg = sample_of("paimon"), sample_of("iceberg")
     where = "dt = '2026-01-02'"
     check(paimon, where)
     assert 0 < health(paimon, where=where)["file_count"] < health(paimon)["file_count"]
@@ -173,8 +167,7 @@ def test_a_table_before_its_first_commit(made: MadeTable):
 def test_columns_and_their_types():
     table = lakebed.open_table(SAMPLE_TABLE)
     schema = table.health().schema
-    iceberg = lakebed.open_table(SAMPLE_ICEBERG_TABLE, relocate=SAMPLE_MOVED)
-    assert schema == iceberg.health().schema == table.health().to_arrow().schema
+    assert schema == sample_of("iceberg").health().schema == table.health().to_arrow().schema
     counts = [name for name in schema.names if name.endswith("_count") and "average" not in name]
     assert {schema.field(name).type for name in counts} == {pa.int64()}
     names = ["file_count", "location"]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from command_line import printed
 from counting_storage import CountingStorage
-from covering import each_covering_iceberg_table, each_covering_paimon_table
+from covering import EitherGolden, each_covering_iceberg_table, each_covering_table
 from iceberg_made import ADDED, DELETED, EXISTING, MadeTable, entry
 from paimon_made import ADD, DELETE
 from paimon_made import MadeTable as MadePaimonTable
@@ -20,7 +20,7 @@ from paimon_made import entry as paimon_entry
 import lakebed
 from iceberg_golden import GoldenTable as GoldenIcebergTable
 from lakebed.errors import PredicateError, SchemaError
-from shared_data import SAMPLE_ICEBERG_TABLE, SAMPLE_MOVED, SAMPLE_TABLE, GoldenTable
+from shared_data import SAMPLE_TABLE, sample_of
 
 DATA = ("file_count", "record_count", "file_size_in_bytes")
 DELETES = ("delete_file_count", "delete_record_count")
@@ -79,14 +79,8 @@ def assert_reported(opened: lakebed.Table) -> None:
             assert changes(own) == changes(read.to_arrow().to_pylist())
 
 
-@each_covering_paimon_table()
-def test_the_history_of_paimon_tables(table: GoldenTable) -> None:
-    assert_grown(lakebed.open_table(table.path))
-    assert_reported(lakebed.open_table(table.path))
-
-
-@each_covering_iceberg_table()
-def test_the_history_of_iceberg_tables(table: GoldenIcebergTable) -> None:
+@each_covering_table()
+def test_the_history_of_every_table(table: EitherGolden) -> None:
     assert_grown(table.open())
     assert_reported(table.open())
 
@@ -103,54 +97,39 @@ def test_growth_is_what_the_engine_counts(table: GoldenIcebergTable) -> None:
         assert row["delete_file_count"] == len(entries) - len(data)
 
 
-def sample(name: str) -> lakebed.Table:
-    if name == "paimon":
-        return lakebed.open_table(SAMPLE_TABLE)
-    return lakebed.open_table(SAMPLE_ICEBERG_TABLE, relocate=SAMPLE_MOVED)
-
-
-BOTH = pytest.mark.parametrize("name", ["paimon", "iceberg"])
-
-
-@BOTH
-def test_growth_is_of_the_line_that_led_to_where_the_table_stands(name: str) -> None:
-    table = sample(name)
-    rows = growth(table)
+def test_growth_is_of_the_line_that_led_to_where_the_table_stands(sample: lakebed.Table) -> None:
+    rows = growth(sample)
     ids = [row["snapshot_id"] for row in rows]
-    assert ids[-1] == table.snapshot_id
-    earlier = growth(table.at(snapshot=ids[0]))
+    assert ids[-1] == sample.snapshot_id
+    earlier = growth(sample.at(snapshot=ids[0]))
     assert [row["snapshot_id"] for row in earlier] == ids[:1]
     assert earlier[0] == rows[0]
 
 
-@BOTH
-def test_columns_filters_and_limits(name: str) -> None:
-    table = sample(name)
-    whole = table.growth().to_arrow()
-    few = table.growth(columns=["file_count", "snapshot_id"], filter="added_file_count > 0", limit=1)
+def test_columns_filters_and_limits(sample: lakebed.Table) -> None:
+    whole = sample.growth().to_arrow()
+    few = sample.growth(columns=["file_count", "snapshot_id"], filter="added_file_count > 0", limit=1)
     grown = [row for row in whole.to_pylist() if row["added_file_count"] > 0]
     assert few.to_arrow().to_pylist() == [{key: grown[0][key] for key in ("file_count", "snapshot_id")}]
     assert few.schema == few.to_arrow().schema
-    told = table.file_history().to_arrow()
-    assert told.schema == table.file_history().schema
-    names = [one for one in table.files().schema.names if one != "snapshot_id"]
+    told = sample.file_history().to_arrow()
+    assert told.schema == sample.file_history().schema
+    names = [one for one in sample.files().schema.names if one != "snapshot_id"]
     assert told.schema.names == ["change", "snapshot_id", "committed_at", "operation", *names]
     path = told["file_path"][0].as_py()
-    one = table.file_history(filter=f"file_path = '{path}'", columns=["change", "snapshot_id"]).to_arrow()
+    one = sample.file_history(filter=f"file_path = '{path}'", columns=["change", "snapshot_id"]).to_arrow()
     expected = [row for row in told.to_pylist() if row["file_path"] == path]
     assert one.to_pylist() == [{key: row[key] for key in ("change", "snapshot_id")} for row in expected]
-    assert table.file_history(limit=2).to_arrow().equals(told.slice(0, 2))
+    assert sample.file_history(limit=2).to_arrow().equals(told.slice(0, 2))
     with pytest.raises(SchemaError):
-        table.growth(columns=["nowhere"])
+        sample.growth(columns=["nowhere"])
     with pytest.raises(SchemaError):
-        table.file_history(columns=["nowhere"])
+        sample.file_history(columns=["nowhere"])
 
 
-@BOTH
-def test_a_filter_on_partitions_leaves_out_manifests(name: str) -> None:
-    table = sample(name)
-    told = table.file_history().to_arrow().to_pylist()
-    kept = table.file_history(where="region = 'emea'", filter="change = 'added'").to_arrow().to_pylist()
+def test_a_filter_on_partitions_leaves_out_manifests(sample: lakebed.Table) -> None:
+    told = sample.file_history().to_arrow().to_pylist()
+    kept = sample.file_history(where="region = 'emea'", filter="change = 'added'").to_arrow().to_pylist()
     assert kept == [row for row in told if row["change"] == "added" and row["partition"]["region"] == "emea"]
     assert 0 < len(kept) < len(told)
     for given, meant in (
@@ -160,27 +139,22 @@ def test_a_filter_on_partitions_leaves_out_manifests(name: str) -> None:
         ({"filter": "record_count = 'x'"}, "^filter: "),
     ):
         with pytest.raises(PredicateError, match=meant):
-            table.file_history(**given)  # type: ignore[arg-type]
+            sample.file_history(**given)  # type: ignore[arg-type]
 
 
-@BOTH
-def test_statistics_come_with_the_files(name: str) -> None:
-    table = sample(name)
-    stats = table.file_history(stats=["amount"], columns=["file_path", "change"]).to_arrow()
+def test_statistics_come_with_the_files(sample: lakebed.Table) -> None:
+    stats = sample.file_history(stats=["amount"], columns=["file_path", "change"]).to_arrow()
     assert stats.schema.names == ["file_path", "change", "stats"]
-    files = table.files(stats=["amount"], columns=["file_path"]).to_arrow().to_pylist()
+    files = sample.files(stats=["amount"], columns=["file_path"]).to_arrow().to_pylist()
     known = {row["file_path"]: row["stats"] for row in files}
     found = {row["file_path"]: row["stats"] for row in stats.to_pylist() if row["change"] == "added"}
     assert {path: found[path] for path in known} == known
 
 
-@BOTH
+@pytest.mark.parametrize("name", ["paimon", "iceberg"])
 def test_every_manifest_is_read_once(name: str) -> None:
     storage = CountingStorage()
-    if name == "paimon":
-        table = lakebed.open_table(str(SAMPLE_TABLE), storage=storage)
-    else:
-        table = lakebed.open_table(str(SAMPLE_ICEBERG_TABLE), storage=storage, relocate=SAMPLE_MOVED)
+    table = sample_of(name, storage)
     for view in (table.file_history(), table.growth()):
         storage.forget()
         assert len(view.to_arrow()) > 0
@@ -277,7 +251,7 @@ def test_a_table_without_a_snapshot_has_no_history(tmp_path: Path) -> None:
 
 
 def test_the_command_line() -> None:
-    table = sample("paimon")
+    table = sample_of("paimon")
     shown = [row["file_count"] for row in printed("growth", SAMPLE_TABLE)]
     assert shown == table.growth().to_arrow()["file_count"].to_pylist()
     shown = [row["file_path"] for row in printed("file-history", SAMPLE_TABLE)]

@@ -18,6 +18,9 @@ from lakebed import errors
 
 SPEC = [{"name": "city", "transform": "identity", "source-id": 2, "field-id": 1000}]
 SCHEMA = entry_schema(2, [field(1000, "city", optional("string"))])
+GONE = entry(
+    DELETED, "gone", partition={"city": None}, snapshot_id=1, sequence_number=1, file_sequence_number=1
+)
 METADATA = "v1.metadata.json"
 ENCRYPTED = b"AGS1" + (1 << 20).to_bytes(4, "little") + bytes(100)
 
@@ -27,12 +30,9 @@ def table(tmp_path: Path) -> MadeTable:
     """A sound table: a manifest of data and one of deletes."""
     made = MadeTable(tmp_path / "t", (1, "id", "long"), (2, "city", "string"), spec=SPEC)
     data = [entry(path=f"{number}.parquet", partition={"city": "é"}) for number in range(5)]
-    gone = entry(
-        DELETED, "gone", partition={"city": None}, snapshot_id=1, sequence_number=1, file_sequence_number=1
-    )
     one = entry(path="d", content=1, partition={"city": "é"})
     deletes = made.manifest(one, schema=SCHEMA, name="d.avro", metadata={"content": "deletes"})
-    manifest = made.manifest(*data, gone, schema=SCHEMA, metadata={"content": "data"})
+    manifest = made.manifest(*data, GONE, schema=SCHEMA, metadata={"content": "data"})
     made.commit(manifest, {**deletes, "content": 1})
     return made
 
@@ -200,10 +200,7 @@ def test_changed_bytes_give_an_error_or_rows_and_never_anything_else(table: Made
 @pytest.mark.filterwarnings("ignore::lakebed.errors.LakebedWarning")
 def test_a_manifest_of_other_counts_than_recorded(table: MadeTable):
     extra = [entry(path=f"{number}", partition={"city": "x"}) for number in range(9)]
-    gone = entry(
-        DELETED, "gone", partition={"city": None}, snapshot_id=1, sequence_number=1, file_sequence_number=1
-    )
-    table.manifest(*extra, gone, schema=SCHEMA)
+    table.manifest(*extra, GONE, schema=SCHEMA)
     with pytest.warns(errors.LakebedWarning, match="manifest holds 9 added files"):
         assert len(table.open().files().to_arrow()) == 9 + 1
     table.manifest(schema=SCHEMA)

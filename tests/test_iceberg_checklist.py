@@ -1,6 +1,7 @@
 """What readers of Iceberg must do, a test a rule: which metadata file is current, and what it says.
 
-Other rules are in `test_iceberg_checklist_values`, `…_manifests`, `…_planning` and `…_deletes`.
+Other rules are in `test_iceberg_discovery`, and in `test_iceberg_checklist_values`, `…_manifests`,
+`…_planning` and `…_deletes`.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from iceberg_made import UUID, MadeTable, entry
+from iceberg_made import MadeTable, entry
 from iceberg_shared import at_each_snapshot, shared_table
 from raising import raises
 
@@ -67,16 +68,6 @@ def opened_version(table: MadeTable) -> str:
     return str(table.open().properties["version"])
 
 
-def test_an_empty_hint_gives_way_to_the_listing():
-    assert current(shared_table("spark_v3_deletion_vectors").open()) == "v3.metadata.json"
-
-
-@pytest.mark.parametrize("hint", ["", "\n", "garbage!", "-1"])
-def test_hints_that_say_nothing(table: MadeTable, hint: str):
-    versions(table, 2, 10, hint=hint)
-    assert opened_version(table) == "10"
-
-
 @pytest.mark.parametrize(
     ("hint", "found"),
     [("1", "3"), ("2", "3"), ("2\n", "3"), ("3", "3"), ("5", "5"), ("v2", "2"), (None, "5")],
@@ -86,22 +77,18 @@ def test_a_numeric_hint_is_probed_forward(table: MadeTable, hint: str | None, fo
     assert opened_version(table) == found
 
 
-def test_a_hint_to_a_version_that_is_missing(table: MadeTable):
-    versions(table, 2, hint="7")
-    with pytest.raises(LakebedError) as caught:
-        table.open()
-    assert caught.value.path is not None
-
-
 @pytest.mark.parametrize(
     ("name", "file"),
     [
         ("bigquery_v2_no_header_props", "v1749025517.metadata.json"),
         ("hint_with_file_stem", "00000-acdf842e-3a9d-4b9b-ad87-daf785831925.metadata.json"),
         ("v1_identity_all_types_no_hint", "v2.metadata.json"),
+        # The hint is empty.
+        ("spark_v3_deletion_vectors", "v3.metadata.json"),
+        ("java_v1_gzip_metadata", "v2.gz.metadata.json"),
     ],
 )
-def test_hints_of_other_writers(name: str, file: str):
+def test_current_files_of_other_writers(name: str, file: str):
     assert current(shared_table(name).open()) == file
 
 
@@ -121,33 +108,12 @@ def test_hints_of_another_name_are_not_looked_at(table: MadeTable):
 
 
 @pytest.mark.parametrize(
-    "name", ["vfinal.metadata.json", ".v9.metadata.json.crc", "v9.metadata.json.tmp", f"{UUID}.metadata.json"]
-)
-def test_names_without_a_version_are_passed_over(table: MadeTable, name: str):
-    versions(table, 1, 2)
-    table.write(name, b"{")
-    assert opened_version(table) == "2"
-
-
-def test_a_metadata_file_of_any_name_is_opened_directly(table: MadeTable):
-    versions(table, 1, 2)
-    path = table.write(
-        "vfinal.metadata.json", json.dumps({**table.metadata, "properties": {"version": "final"}}).encode()
-    )
-    assert lakebed.open_table(path).properties == {"version": "final"}
-
-
-@pytest.mark.parametrize(
     "name", ["v2.gz.metadata.json", "v2.metadata.json.gz", "v2.metadata.json", "00002-x.gz.metadata.json"]
 )
 def test_gzip_is_known_by_its_bytes(table: MadeTable, name: str):
     table.metadata["properties"] = {"version": "2"}
     table.write(name, gzip.compress(json.dumps(table.metadata).encode()))
     assert opened_version(table) == "2"
-
-
-def test_a_real_gzip():
-    assert current(shared_table("java_v1_gzip_metadata").open()) == "v2.gz.metadata.json"
 
 
 def test_version_1_without_plural_fields_and_with_inline_manifests():

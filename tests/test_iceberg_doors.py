@@ -100,11 +100,8 @@ def test_schemas_are_known_without_reading_manifests(table: GoldenTable):
 class Own(LocalStorage):
     """A storage of the user's own: paths as they are written."""
 
-    def read(self, path: str, start: int | None = None, end: int | None = None) -> bytes:
-        return super().read(path.removeprefix("file://"), start, end)
-
-    def list(self, prefix: str) -> list[str]:
-        return super().list(prefix.removeprefix("file://"))
+    def place(self, path: str) -> Path:
+        return Path(path.removeprefix("file://"))
 
 
 @each_table

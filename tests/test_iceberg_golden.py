@@ -46,7 +46,12 @@ PATH_OF_DELETED = "2147483546"
 # What identifies a file: a deletion vector by its place in its file.
 IDENTITY = ["file_path", "content_offset"]
 
-each_snapshot = pytest.mark.parametrize("at", ["", OLDER], ids=["current", "older"])
+
+def each_snapshot(test: Any) -> Any:
+    """Parametrises `table` over the golden tables, and `at` over their current and their older snapshots."""
+    return each_golden_iceberg_table()(
+        pytest.mark.parametrize("at", ["", OLDER], ids=["current", "older"])(test)
+    )
 
 
 def answers_of(table: GoldenTable, name: str, at: str) -> list[Row]:
@@ -64,7 +69,6 @@ def entries_at(table: GoldenTable, at: str) -> list[Row]:
     return [row for manifest in manifests for row in table.raw_entries(manifest)]
 
 
-@each_golden_iceberg_table()
 @each_snapshot
 def test_entries(table: GoldenTable, at: str):
     names = [*STATE, *PLAIN, *COUNTS, *BOUNDS]
@@ -76,7 +80,6 @@ def test_entries(table: GoldenTable, at: str):
     assert_same_multiset(rows, expected, f"{table.name}{at}, entries")
 
 
-@each_golden_iceberg_table()
 @each_snapshot
 def test_files_are_the_live_entries(table: GoldenTable, at: str):
     """In the inherited sequence numbers too, and where the engine cannot show its own table of files."""
@@ -98,7 +101,6 @@ def partition(table: GoldenTable, at: str, fields: list[Row]) -> Row:
     return {field.name: wanted(values.get(number), field.type) for number, field in unified.items()}
 
 
-@each_golden_iceberg_table()
 @each_snapshot
 def test_files(table: GoldenTable, at: str):
     """The engine's own table of files, with the partition fields that it shows."""
@@ -125,7 +127,6 @@ def engines_fields(table: GoldenTable, at: str) -> dict[str, pa.DataType]:
     return {field.name: fields[number].type for number, field in table.partition_fields().items()}
 
 
-@each_golden_iceberg_table()
 @each_snapshot
 def test_deletes(table: GoldenTable, at: str):
     deletes = [row for row in entries_at(table, at) if row["live"] and row["content"] != 0]
@@ -149,7 +150,6 @@ def referenced_file(delete: Row) -> str | None:
     return written
 
 
-@each_golden_iceberg_table()
 @each_snapshot
 def test_statistics(table: GoldenTable, at: str):
     """Statistics of single columns are the engine's `readable_metrics` of them."""
@@ -194,7 +194,6 @@ def statistics(metrics: Row, kind: pa.DataType) -> Row:
     }
 
 
-@each_golden_iceberg_table()
 @each_snapshot
 def test_manifests(table: GoldenTable, at: str):
     if at and table.snapshot_id(at) is None:
@@ -228,7 +227,6 @@ def check_bounds(table: GoldenTable, at: str, bounds: pa.StructArray, name: str)
         assert row == expected, f"{table.name}, manifest {number}, {name}"
 
 
-@each_golden_iceberg_table()
 @each_snapshot
 def test_partitions(table: GoldenTable, at: str):
     expected = answers_of(table, "partitions", at)
@@ -236,16 +234,14 @@ def test_partitions(table: GoldenTable, at: str):
     shown = engines_fields(table, at)
     if read.schema.field("partition").type.num_fields > len(shown):
         # The engine takes partitions together that differ in a field that it does not show.
-        for name in ("record_count", "file_count"):
-            assert sum(read[name].to_pylist()) == sum(row[name] for row in expected)
+        assert_same_sums(read, expected)
         return
     if read.num_rows > len(expected):
         # The engine has one row for a tuple, and we one for each spec that has it.
         tuples = [repr(one) for one in read["partition"].to_pylist()]
         assert len(set(tuples)) == len(expected)
         assert len(set(zip(tuples, read["spec_id"].to_pylist(), strict=True))) == read.num_rows
-        for name in ("record_count", "file_count"):
-            assert sum(read[name].to_pylist()) == sum(row[name] for row in expected)
+        assert_same_sums(read, expected)
         return
     same = ["record_count", "file_count", "last_updated_at", "last_updated_snapshot_id"]
     answers = [
@@ -261,6 +257,11 @@ def test_partitions(table: GoldenTable, at: str):
     ]
     rows = canonical_rows(read.select(list(answers[0]) if answers else []))
     assert_same_multiset(rows, answers, f"{table.name}{at}, partitions")
+
+
+def assert_same_sums(read: pa.Table, expected: list[Row]) -> None:
+    for name in ("record_count", "file_count"):
+        assert sum(read[name].to_pylist()) == sum(row[name] for row in expected)
 
 
 @each_golden_iceberg_table()

@@ -24,7 +24,8 @@ TABLES = sorted(path.parent for path in (OWN_DATA / "iceberg_partition_stats").g
 STORED, COMPUTED = "partition_stats", "computed_partition_stats"
 
 
-def rows(table: lakebed.Table, name: str) -> list[Record]:
+def rows(table: lakebed.Table, name: str = STORED) -> list[Record]:
+    """Rows of a metadata table in the words of the engine."""
     found = table.metadata_table(name).to_arrow().to_pylist()
     return [{key: millis(value) for key, value in row.items()} for row in found]
 

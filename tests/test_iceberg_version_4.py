@@ -16,18 +16,10 @@ import pytest
 from raising import raises
 
 import lakebed
-from iceberg_golden import GoldenTable
+from iceberg_golden import golden
 from lakebed.errors import LakebedWarning, LocationError, UnsupportedError
-from shared_data import data_root
 
 PREFIX = "file:/tmp/lakebed_golden/next_dev/"
-
-
-def golden(name: str) -> GoldenTable:
-    folder = data_root("golden", "iceberg_next", name)
-    if folder is None:
-        pytest.skip(f"no golden table {name}")
-    return GoldenTable(name, folder)
 
 
 def copied(name: str, to: Path) -> tuple[Path, dict[str, str]]:
@@ -96,10 +88,7 @@ def test_a_relative_path_begins_with_the_folder_where_there_is_no_location(tmp_p
 
 def test_relative_paths_resolve_as_javas(tmp_path: Path) -> None:
     """The path of a manifest list, beside what Java's `LocationUtil` makes of it."""
-    folder = data_root("golden", "iceberg_next", "vectors")
-    if folder is None:
-        pytest.skip("no vectors of paths")
-    with gzip.open(folder / "paths.jsonl.gz", "rt", encoding="utf-8") as lines:
+    with gzip.open(golden("vectors").path / "paths.jsonl.gz", "rt", encoding="utf-8") as lines:
         rows = [row for row in map(json.loads, lines) if row["op"] == "resolve" and row.get("result")]
     # Java takes a location as it is; lakebed without the slash at its end, as it does in every version.
     rows = [row for row in rows if not str(row["table_location"]).endswith("/") or row["has_scheme"]]
@@ -136,11 +125,17 @@ def in_place(tmp_path: Path) -> lakebed.Table:
     return opened
 
 
-def test_orphans_are_what_no_relative_path_names(tmp_path: Path) -> None:
-    table = in_place(tmp_path)
-    planted = tmp_path / "t" / "data" / "left.parquet"
+def left(root: Path) -> Path:
+    """An old file that nothing names."""
+    planted = root / "data" / "left.parquet"
     planted.write_bytes(b"x")
     os.utime(planted, (0, 0))
+    return planted
+
+
+def test_orphans_are_what_no_relative_path_names(tmp_path: Path) -> None:
+    table = in_place(tmp_path)
+    planted = left(tmp_path / "t")
     rows = table.orphans(timedelta(0), columns=["file_path"]).to_arrow()["file_path"].to_pylist()
     assert [Path(path.removeprefix("file:")) for path in rows] == [planted]
 
@@ -180,12 +175,10 @@ def test_nothing_is_deletable_by_a_copy_without_a_location(job: str, tmp_path: P
 
 def test_orphans_of_a_table_without_a_location(tmp_path: Path) -> None:
     file, moved = copied("no_location_v4", tmp_path / "t")
-    left = tmp_path / "t" / "data" / "left.parquet"
-    left.write_bytes(b"x")
-    os.utime(left, (0, 0))
+    planted = left(tmp_path / "t")
     rows = lakebed.open_table(file, relocate=moved).orphans(timedelta(0)).to_arrow()[0].to_pylist()
     # The last version was made by hand of the one before, which it does not name.
-    assert sorted(Path(path).name.partition("-")[0] for path in rows) == ["00003", left.name]
+    assert sorted(Path(path).name.partition("-")[0] for path in rows) == ["00003", planted.name]
 
 
 def test_commits_are_refused_by_name(tmp_path: Path) -> None:

@@ -34,15 +34,21 @@ def bound(path: Path) -> None:
 IRREGULAR = [device, os.mkfifo, bound]
 
 
+def replaced(folder: Path, pattern: str, make: Callable[[Path], None], monkeypatch) -> list[Path]:
+    monkeypatch.chdir(folder)
+    paths = list(folder.glob(pattern))
+    for path in paths:
+        path.unlink()
+        make(path)
+    return paths
+
+
 @pytest.mark.parametrize("make", IRREGULAR)
 @pytest.mark.parametrize("pattern", ["manifest-list-*", "manifest-[!l]*"])
 def test_metadata_that_leads_to_one_is_refused_at_once(
     pattern, make, sample_table: Path, monkeypatch
 ) -> None:
-    monkeypatch.chdir(sample_table)
-    for path in (sample_table / "manifest").glob(pattern):
-        path.unlink()
-        make(path)
+    replaced(sample_table / "manifest", pattern, make, monkeypatch)
     with pytest.raises(LocationError, match="not a regular file") as caught:
         lakebed.open_table(sample_table).files().to_arrow()
     assert caught.value.path is not None
@@ -50,10 +56,7 @@ def test_metadata_that_leads_to_one_is_refused_at_once(
 
 @pytest.mark.parametrize("make", IRREGULAR)
 def test_a_snapshot_that_is_one_is_refused_at_once(make, sample_table: Path, monkeypatch) -> None:
-    monkeypatch.chdir(sample_table)
-    for path in (sample_table / "snapshot").glob("snapshot-*"):
-        path.unlink()
-        make(path)
+    replaced(sample_table / "snapshot", "snapshot-*", make, monkeypatch)
     with pytest.raises(LakebedError):
         lakebed.open_table(sample_table).files().to_arrow()
 
@@ -96,15 +99,6 @@ def opened_by(storage: str) -> object:
 
 
 STORAGES = ["core", "pyarrow", "pyarrow below", "fsspec", "fsspec below", "fsspec in pyarrow"]
-
-
-def replaced(folder: Path, pattern: str, make: Callable[[Path], None], monkeypatch) -> list[Path]:
-    monkeypatch.chdir(folder)
-    paths = list(folder.glob(pattern))
-    for path in paths:
-        path.unlink()
-        make(path)
-    return paths
 
 
 @pytest.mark.parametrize("storage", STORAGES)

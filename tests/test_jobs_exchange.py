@@ -11,15 +11,13 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from covering import each_covering_iceberg_table, each_covering_paimon_table
+from covering import EitherGolden, each_covering_table
 from exchanging import exchanged
 from trust import long_or, not_in_check
 
 import lakebed
-from iceberg_golden import GoldenTable as IcebergTable
 from lakebed import errors
 from lakebed.view import Bounds
-from shared_data import GoldenTable
 from spark_rows import expected
 
 pytestmark = [
@@ -64,15 +62,9 @@ def check_orphans(table: lakebed.Table, parts: int) -> None:
         assert found or given is None
 
 
-@each_covering_paimon_table()
-def test_of_paimon(table: GoldenTable):
-    opened = lakebed.open_table(table.path)
-    check(opened, 3)
-    check_orphans(opened, 4)
-
-
-@each_covering_iceberg_table()
-def test_of_iceberg(table: IcebergTable):
+@each_covering_table()
+def test_of_every_table(table: EitherGolden):
     opened = table.open()
-    check(opened, 5)
-    check_orphans(opened, 2)
+    is_paimon = opened.format == "paimon"
+    check(opened, 3 if is_paimon else 5)
+    check_orphans(opened, 4 if is_paimon else 2)

@@ -20,7 +20,7 @@ from zlib import crc32
 
 import pyarrow as pa
 import pytest
-from catalog_tables import ROWS, orders, sqlite
+from catalog_tables import ROWS, lake
 from file_rows import file_rows
 from local_storage import LocalStorage, WritableLocalStorage
 from trust import long_or
@@ -191,12 +191,6 @@ def at_calls(folder: Path, job: str, change: Change, step: int) -> None:
         shutil.rmtree(folder)
 
 
-@pytest.mark.parametrize("job", JOBS)
-@pytest.mark.parametrize("change", PAIMON, ids=lambda change: change.__name__)
-def test_paimon_tables_that_change_at_any_moment(paimon_table: Path, job: str, change: Change):
-    at_calls(paimon_table, job, change, long_or(29, 1))
-
-
 def test_a_tag_becomes_a_branch_within_a_look(tmp_path: Path):
     """A tag is made of a snapshot that is to expire when the last looks begin. At one of their calls a branch
     takes its place: whichever folders were read before, the branch keeps what the tag kept.
@@ -262,17 +256,23 @@ def file_is_added(table: Table) -> None:
 ICEBERG = [old_snapshot_is_current, old_snapshot_is_tagged, old_snapshot_is_a_branch, file_is_added]
 
 
-@pytest.mark.parametrize("job", JOBS)
-@pytest.mark.parametrize("change", ICEBERG, ids=lambda change: change.__name__)
-def test_iceberg_tables_that_change_at_any_moment(iceberg_table: Path, job: str, change: Change):
-    at_calls(iceberg_table, job, change, long_or(7, 1))
-
-
 CHANGES = [(change, "paimon") for change in PAIMON] + [(change, "iceberg") for change in ICEBERG]
+each_change = pytest.mark.parametrize(
+    ("change", "made"), CHANGES, ids=lambda value: getattr(value, "__name__", None)
+)
 
 
 @pytest.mark.parametrize("job", JOBS)
-@pytest.mark.parametrize(("change", "made"), CHANGES, ids=lambda value: getattr(value, "__name__", None))
+@each_change
+def test_tables_that_change_at_any_moment(
+    job: str, change: Change, made: str, request: pytest.FixtureRequest
+):
+    step = long_or({"paimon": 29, "iceberg": 7}[made], 1)
+    at_calls(request.getfixturevalue(f"{made}_table"), job, change, step)
+
+
+@pytest.mark.parametrize("job", JOBS)
+@each_change
 def test_rows_are_of_when_they_are_read(job: str, change: Change, made: str, request: pytest.FixtureRequest):
     """Not of when the table was opened, nor of when the view was asked for."""
     folder = request.getfixturevalue(f"{made}_table")
@@ -285,8 +285,7 @@ def test_rows_are_of_when_they_are_read(job: str, change: Change, made: str, req
 
 @pytest.mark.parametrize("job", JOBS)
 def test_a_catalog_is_asked_when_rows_are_read(job: str, tmp_path: Path):
-    catalog = sqlite(tmp_path)
-    table = orders(catalog)
+    catalog, table = lake(tmp_path)
     opened = lakebed.open_table(table)
     scan = JOBS[job](opened)
     before = kept(opened)

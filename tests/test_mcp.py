@@ -350,8 +350,7 @@ def environment(catalog: Any) -> dict[str, str]:
 
 def test_tables_of_catalogs(tmp_path: Path) -> None:
     tables = pytest.importorskip("catalog_tables")
-    catalog = tables.sqlite(tmp_path)
-    there = tables.orders(catalog)
+    catalog, there = tables.lake(tmp_path)
     words = [str(tmp_path / "warehouse"), "--catalog", "lake"]
     named = call("files", "db.orders", catalog="lake")
     calls = (call("find", catalog="lake"), named, call("files", "db.nothing", catalog="lake"))

@@ -14,7 +14,7 @@ from object_store import BUCKET, LIBRARIES, client, proxy, server, upload, varia
 
 import lakebed
 from lakebed.storage import ArrowStorage, FsspecStorage, ObstoreStorage, resolve
-from shared_data import SAMPLE_ICEBERG_TABLE, SAMPLE_MOVED, SAMPLE_TABLE
+from shared_data import SAMPLE_ICEBERG_TABLE, SAMPLE_MOVED, SAMPLE_TABLE, sample_of
 
 pytest.importorskip("obstore")
 pytest.importorskip("s3fs")
@@ -47,12 +47,6 @@ def opened(format_name: str, storage: Any, **options: Any) -> lakebed.Table:
     return lakebed.open_table(ICEBERG, storage=storage, relocate={WRITTEN: ICEBERG}, **options)
 
 
-def local(format_name: str) -> lakebed.Table:
-    if format_name == "paimon":
-        return lakebed.open_table(SAMPLE_TABLE)
-    return lakebed.open_table(SAMPLE_ICEBERG_TABLE, relocate=SAMPLE_MOVED)
-
-
 def rows(table: lakebed.Table) -> dict[str, str]:
     """Rows of views, whose paths tell where the table is."""
     views = {
@@ -78,7 +72,7 @@ def rows(table: lakebed.Table) -> dict[str, str]:
 @pytest.mark.parametrize("format_name", ["paimon", "iceberg"])
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_a_table_has_the_rows_of_the_local_one(address: str, library: str, format_name: str) -> None:
-    assert rows(opened(format_name, client(library, address))) == rows(local(format_name))
+    assert rows(opened(format_name, client(library, address))) == rows(sample_of(format_name))
 
 
 @pytest.mark.usefixtures("environment")
@@ -87,7 +81,7 @@ def test_a_table_has_the_rows_of_the_local_one(address: str, library: str, forma
 def test_a_uri_takes_what_the_environment_says(library: str | None, format_name: str) -> None:
     assert (
         opened(format_name, library).files().to_arrow().num_rows
-        == local(format_name).files().to_arrow().num_rows
+        == sample_of(format_name).files().to_arrow().num_rows
     )
     if library is not None:
         assert isinstance(resolve(PAIMON, library)[1], KINDS[library])

@@ -9,16 +9,15 @@ from typing import Any
 
 import pytest
 from command_line import complaint, printed
-from covering import each_covering_iceberg_table, each_covering_paimon_table
+from covering import EitherGolden, each_covering_table
 from exchanging import exchanged
 from iceberg_made import MadeTable, entry
 from test_jobs import rows
 
 import lakebed
-from iceberg_golden import GoldenTable as GoldenIcebergTable
 from lakebed import Table
 from lakebed.errors import PredicateError, SchemaError
-from shared_data import SAMPLE_TABLE, GoldenTable
+from shared_data import SAMPLE_TABLE
 from spark_rows import expected
 
 pytestmark = pytest.mark.filterwarnings("ignore::lakebed.errors.LakebedWarning")
@@ -74,14 +73,9 @@ def check(table: Table) -> None:
         assert exchanged(scan, parts) == expected(scan)
 
 
-@each_covering_iceberg_table()
-def test_of_iceberg(table: GoldenIcebergTable) -> None:
+@each_covering_table()
+def test_of_every_table(table: EitherGolden) -> None:
     check(table.open())
-
-
-@each_covering_paimon_table()
-def test_of_paimon(table: GoldenTable) -> None:
-    check(lakebed.open_table(table.path))
 
 
 @pytest.mark.parametrize(("kind", "form"), [("float", "<f"), ("double", "<d")])

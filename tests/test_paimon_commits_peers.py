@@ -8,12 +8,13 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from arrow_values import assert_rows
 from paimon_peers import peer_row, typed_rows
 
 import lakebed
 from lakebed import Table, paimon
 from lakebed.errors import LakebedError, SchemaError, UnsupportedError
-from paimon_answers import Schemas, assert_rows
+from paimon_answers import Schemas
 from shared_data import GoldenTable, each_golden_paimon_table
 
 COLUMNS = pa.schema([("id", pa.int64()), ("name", pa.string())])

@@ -10,12 +10,13 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from arrow_values import assert_rows
 from command_line import printed
 from counting_storage import CountingStorage
 
 import lakebed
 from lakebed.errors import CorruptError, SchemaError
-from paimon_answers import Row, assert_rows, canonical, stand
+from paimon_answers import Row, canonical, stand
 from shared_data import GoldenTable, each_golden_paimon_table, each_shared_file, golden_paimon_tables
 
 # The columns that are there without being asked for, in their order, and their types.

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pyarrow as pa
+from arrow_values import assert_rows
 
 from lakebed import paimon
-from paimon_answers import Row, Schemas, assert_rows, by_file, canonical, wanted
+from paimon_answers import Row, Schemas, by_file, canonical, wanted
 from shared_data import GoldenTable, each_golden_paimon_table
 
 EMPTY_ROW = "000000000000000000000000"  # arity 0

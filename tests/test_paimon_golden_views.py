@@ -7,10 +7,11 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from arrow_values import assert_rows
 
 import lakebed
 from lakebed import paimon
-from paimon_answers import Row, Schemas, arrow_schema, arrow_type, assert_rows, canonical, stand, wanted
+from paimon_answers import Row, Schemas, arrow_schema, arrow_type, canonical, stand, wanted
 from shared_data import GoldenTable, each_golden_paimon_table
 
 POSTPONE_BUCKET = -2

@@ -8,10 +8,11 @@ from typing import Any
 
 import fastavro
 import pytest
+from arrow_values import assert_rows
 from paimon_peers import peer_row, typed_rows, why_pypaimon_cannot
 
 from lakebed import avro, paimon
-from paimon_answers import Row, Schemas, assert_rows, by_file, is_avro
+from paimon_answers import Row, Schemas, by_file, is_avro
 from shared_data import GoldenTable, each_golden_paimon_table
 
 pypaimon_table = pytest.importorskip("pypaimon.table.file_store_table")

@@ -10,11 +10,12 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from arrow_values import assert_rows
 from paimon_peers import peer_row, typed_rows
 
 import lakebed
 from lakebed import paimon
-from paimon_answers import Row, Schemas, assert_rows, is_avro
+from paimon_answers import Row, Schemas, is_avro
 from shared_data import SHARED_DATA
 
 IDENTITY = [

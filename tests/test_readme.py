@@ -61,8 +61,7 @@ def far_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
     from object_store import BUCKET, server, upload, variables
     from pyiceberg.utils.config import Config
 
-    catalog = catalog_tables.sqlite(tmp_path)
-    catalog_tables.orders(catalog, commits=1)
+    catalog, _ = catalog_tables.lake(tmp_path, commits=1)
     for name in ("uri", "warehouse"):
         monkeypatch.setenv(f"PYICEBERG_CATALOG__LAKE__{name.upper()}", catalog.properties[name])
     # It reads the environment when it is imported.

@@ -16,7 +16,7 @@ import test_api
 import lakebed
 from lakebed import Table
 from lakebed.cli import cli
-from shared_data import PROJECT, SAMPLE_ICEBERG_TABLE, SAMPLE_MOVED, SAMPLE_TABLE
+from shared_data import PROJECT, sample_of
 
 PAGES = sorted((PROJECT / "docs" / "reference").glob("*.md"))
 SHOWS = re.compile(r"^::: ([\w.]+)\n((?:^    .*\n|^\n(?=    ))*)", re.MULTILINE)
@@ -127,11 +127,7 @@ def test_the_page_of_commands_is_what_they_say() -> None:
 
 def test_every_metadata_table_is_in_the_page_of_migration() -> None:
     text = (PROJECT / "docs" / "migration.md").read_text("utf-8")
-    tables = [
-        lakebed.open_table(SAMPLE_TABLE),
-        lakebed.open_table(SAMPLE_ICEBERG_TABLE, relocate=SAMPLE_MOVED),
-    ]
-    names = [name for table in tables for name in table.metadata_tables]
+    names = [name for kind in ("paimon", "iceberg") for name in sample_of(kind).metadata_tables]
     assert [name for name in names if not re.search(rf"\b{name}\b", text)] == []
 
 

@@ -24,7 +24,7 @@ from lakebed.advice.thresholds import size_of
 from lakebed.errors import TableNotFoundError
 from lakebed.reporting import numbers as gathering
 from lakebed.reporting.numbers import SIZES, ReportOptions, Target, gather
-from shared_data import SAMPLE_ICEBERG_TABLE, SAMPLE_MOVED, SAMPLE_TABLE
+from shared_data import SAMPLE_TABLE
 
 pytestmark = pytest.mark.filterwarnings("ignore::lakebed.errors.LakebedWarning")
 
@@ -99,37 +99,30 @@ def made(
     return table
 
 
-@pytest.fixture(params=["paimon", "iceberg"])
-def table(request: pytest.FixtureRequest) -> Table:
-    if request.param == "paimon":
-        return lakebed.open_table(SAMPLE_TABLE)
-    return lakebed.open_table(SAMPLE_ICEBERG_TABLE, relocate=SAMPLE_MOVED)
-
-
-def test_its_numbers_are_those_of_the_views(table: Table) -> None:
-    numbers = gather(table, ReportOptions())
-    files = table.files(columns=["content", "file_size_in_bytes"]).to_arrow().to_pylist()
+def test_its_numbers_are_those_of_the_views(sample: Table) -> None:
+    numbers = gather(sample, ReportOptions())
+    files = sample.files(columns=["content", "file_size_in_bytes"]).to_arrow().to_pylist()
     sizes = [file["file_size_in_bytes"] for file in files if file["content"] == 0]
     classes = [sum(size < bound for size in sizes) for bound in SIZES]
     assert numbers.sizes == [
         upper - lower for lower, upper in zip([0, *classes], [*classes, len(sizes)], strict=True)
     ]
-    assert numbers.health == table.health().to_arrow().to_pylist()[0]
-    partitions = table.partitions().to_arrow().to_pylist()
+    assert numbers.health == sample.health().to_arrow().to_pylist()[0]
+    partitions = sample.partitions().to_arrow().to_pylist()
     assert len(numbers.partitions) == len(partitions)
     for name in ("file_count", "small_file_count", "record_count", "file_size_in_bytes"):
         assert sum(row[name] for row in numbers.partitions) == sum(row[name] for row in partitions)
-    assert numbers.storage.kinds == table.totals().to_arrow().to_pylist()
-    assert [one.snapshot_id for one in numbers.snapshots] == table.snapshots().to_arrow()[
+    assert numbers.storage.kinds == sample.totals().to_arrow().to_pylist()
+    assert [one.snapshot_id for one in numbers.snapshots] == sample.snapshots().to_arrow()[
         "snapshot_id"
     ].to_pylist()
-    text = page_of(table).text
+    text = page_of(sample).text
     for column in ("file_count", "record_count", "snapshot_count", "manifest_count"):
         assert f"{numbers.health[column]:,}" in text
 
 
-def test_a_page_needs_nothing_from_elsewhere(table: Table) -> None:
-    text = lakebed.report(table, now=NOW)
+def test_a_page_needs_nothing_from_elsewhere(sample: Table) -> None:
+    text = lakebed.report(sample, now=NOW)
     page = Page(text)
     assert not page.links
     assert not {"script", "link", "img", "iframe", "object"} & set(page.elements)
@@ -138,11 +131,11 @@ def test_a_page_needs_nothing_from_elsewhere(table: Table) -> None:
     assert "@import" not in text
     assert "prefers-color-scheme: dark" in text
     assert "@media print" in text
-    assert text == lakebed.report(table, now=NOW), "the same numbers, the same page"
+    assert text == lakebed.report(sample, now=NOW), "the same numbers, the same page"
 
 
-def test_pictures_are_whole_and_told_to_those_who_do_not_see_them(table: Table) -> None:
-    text = lakebed.report(table, now=NOW)
+def test_pictures_are_whole_and_told_to_those_who_do_not_see_them(sample: Table) -> None:
+    text = lakebed.report(sample, now=NOW)
     pictures = pictures_of(text)
     assert len(pictures) == text.count('<svg role="img"') >= 5
     for picture in pictures:
@@ -210,13 +203,13 @@ def test_storage_is_told_by_kind(tmp_path: Path) -> None:
     assert storage_of(page_of(table, orphans=True))["orphans, older than 3 days"] == ("12.3 kB", "1")
 
 
-def test_totals_are_left_out_where_they_cost_much(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_totals_are_left_out_where_they_cost_much(sample: Table, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gathering, "MOST_MANIFEST_BYTES", 1000)
-    page = page_of(table)
+    page = page_of(sample)
     assert "Left out, for the manifests of all snapshots have" in page.text
     assert "totals=True or --totals reads them" in page.text
-    assert "live data" in storage_of(page_of(table, totals=True))
-    assert "Left out, as was asked for." in page_of(table, totals=False).text
+    assert "live data" in storage_of(page_of(sample, totals=True))
+    assert "Left out, as was asked for." in page_of(sample, totals=False).text
 
 
 def test_orphans_that_cannot_be_told_are_a_note(tmp_path: Path) -> None:
@@ -378,8 +371,8 @@ def test_the_commands_that_it_advises_open_the_table_as_it_was_opened(tmp_path: 
     assert f"lakebed partitions {table.location} --sort" in lakebed.report(table)
 
 
-def test_headings_are_a_list_of_contents(table: Table) -> None:
-    for given in (table, [table, table]):
+def test_headings_are_a_list_of_contents(sample: Table) -> None:
+    for given in (sample, [sample, sample]):
         levels = [int(level) for level in re.findall(r"<h(\d)>", lakebed.report(given, now=NOW))]
         assert levels[0] == 1
         assert all(level <= before + 1 for before, level in pairwise(levels))

@@ -16,7 +16,7 @@ import pytest
 from counting_storage import CountingStorage
 
 import lakebed
-from shared_data import PROJECT, SAMPLE_ICEBERG_TABLE, SAMPLE_MOVED, SAMPLE_TABLE
+from shared_data import PROJECT, SAMPLE_ICEBERG_TABLE, SAMPLE_MOVED, SAMPLE_TABLE, sample_of
 
 THREADS, WIDTH = 2, 6
 """Of decoding and of reading: fixed, since with a limit what is read ahead depends on them."""
@@ -127,9 +127,7 @@ def test_a_metadata_file_is_all_that_is_read_to_open_it() -> None:
 def opened(format_name: str, width: int, seconds: float) -> tuple[Any, CountingStorage]:
     """The sample table of a format, behind a storage that counts."""
     storage = CountingStorage(seconds, concurrent_reads=width)
-    if format_name == "paimon":
-        return lakebed.open_table(str(SAMPLE_TABLE), storage=storage), storage
-    return lakebed.open_table(str(SAMPLE_ICEBERG_TABLE), storage=storage, relocate=SAMPLE_MOVED), storage
+    return sample_of(format_name, storage), storage
 
 
 def asked(format_name: str, call: Call, width: int = WIDTH, seconds: float = 0) -> CountingStorage:

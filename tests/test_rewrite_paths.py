@@ -15,9 +15,11 @@ from covering import each_covering_iceberg_table, each_layout_of_golden_paimon_t
 from file_rows import file_rows
 from json_files import without
 from moved_tables import PATH_FIELD, copied, position_deletes, said, with_deletes
+from test_jobs import rows
 
 import lakebed
 from iceberg_golden import GoldenTable as GoldenIcebergTable
+from iceberg_golden import golden
 from lakebed import Table
 from lakebed.errors import LocationError, SchemaError, SnapshotNotFoundError, UnsupportedError
 from shared_data import SAMPLE_TABLE, GoldenTable
@@ -25,11 +27,6 @@ from shared_data import SAMPLE_TABLE, GoldenTable
 pytestmark = pytest.mark.filterwarnings("ignore::lakebed.errors.LakebedWarning")
 
 VIEWS = ("snapshots", "refs", "schemas", "manifests", "entries", "files", "plan", "deletes", "partitions")
-
-
-def rows(scan: lakebed.Scan) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = scan.to_arrow().to_pylist()
-    return found
 
 
 def view(table: Table, name: str) -> Any:
@@ -106,13 +103,7 @@ def test_paimon_tables_are_the_same_elsewhere(table: GoldenTable, tmp_path: Path
 
 
 def test_fixed_partition_values_with_a_length_in_front_keep_it(tmp_path: Path):
-    from iceberg_golden import golden_iceberg_tables
-
-    table = next(
-        (table for table in golden_iceberg_tables() if table.name == "java_fixed_partition_v2"), None
-    )
-    if table is None:
-        pytest.skip("no golden table java_fixed_partition_v2")
+    table = golden("java_fixed_partition_v2", "iceberg")
     before = with_deletes(table, tmp_path / "old")
     copied(lakebed.rewrite_paths(before, dict.fromkeys(table.relocate, str(tmp_path)), to=tmp_path))
     after = lakebed.open_table(tmp_path / table.info["metadata_file"])
@@ -170,11 +161,7 @@ def made_again(table: Table, number: int) -> Table:
 
 
 def test_paths_in_position_deletes_and_their_bounds_are_exchanged(tmp_path: Path):
-    from iceberg_golden import golden_iceberg_tables
-
-    table = next((table for table in golden_iceberg_tables() if table.name == "pos_deletes_v2"), None)
-    if table is None:
-        pytest.skip("no golden table pos_deletes_v2")
+    table = golden("pos_deletes_v2", "iceberg")
     before = with_deletes(table, tmp_path / "old")
     old, new = table.info["location"], str(tmp_path / "new")
     copied(lakebed.rewrite_paths(before, {old: new}, to=new))

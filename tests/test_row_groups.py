@@ -9,9 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 from columnar_damage import thrift, thrift_bytes
 from counting_storage import CountingStorage
-from row_groups import golden, in_ranges, manifests, record_lengths, regroup, regrouped
+from row_groups import in_ranges, manifests, record_lengths, regroup, regrouped
 
 import lakebed
+from iceberg_golden import golden
 from lakebed.errors import CorruptError, TruncatedError
 from lakebed.spark.inputs import Reading, contents
 from lakebed.view import Bounds

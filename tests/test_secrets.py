@@ -217,6 +217,10 @@ def damaged(file: Path) -> Iterator[None]:
     file.write_bytes(content)
 
 
+def files_of(root: Path, **options: Any) -> int:
+    return int(lakebed.open_table(root).files(**options).to_arrow().num_rows)
+
+
 def test_values_in_manifests(said: Callable[..., str], tmp_path: Path):
     """Partition values, bounds and key metadata, in every file of a table in turn."""
     spec = [{"name": "city", "transform": "identity", "source-id": 2, "field-id": 1000}]
@@ -229,14 +233,9 @@ def test_values_in_manifests(said: Callable[..., str], tmp_path: Path):
     made.commit({**manifest, "key_metadata": secret}, codec="null")
     for name in ("m.avro", "snap-1.avro"):
         for _ in damaged(made.root / "metadata" / name):
-
-            def use() -> int:
-                table = lakebed.open_table(made.root)
-                return int(
-                    table.files(stats=["id", "city"], where="id = 1 AND city > 'a'").to_arrow().num_rows
-                )
-
-            assert CANARY not in said(use)
+            assert CANARY not in said(
+                lambda: files_of(made.root, stats=["id", "city"], where="id = 1 AND city > 'a'")
+            )
 
 
 def test_values_in_paimon_manifests(said: Callable[..., str], tmp_path: Path):
@@ -245,12 +244,7 @@ def test_values_in_paimon_manifests(said: Callable[..., str], tmp_path: Path):
     made.commit(added(0, "f.parquet", partition))
     for file in sorted((made.root / "manifest").iterdir()):
         for _ in damaged(file):
-
-            def use() -> int:
-                table = lakebed.open_table(made.root)
-                return int(table.files(where="city > 'a'", columns=["partition"]).to_arrow().num_rows)
-
-            assert CANARY not in said(use)
+            assert CANARY not in said(lambda: files_of(made.root, where="city > 'a'", columns=["partition"]))
 
 
 def test_values_in_table_metadata(said: Callable[..., str], tmp_path: Path):

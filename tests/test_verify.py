@@ -9,7 +9,7 @@ from typing import Any
 
 import command_line
 import pytest
-from covering import each_covering_iceberg_table, each_covering_paimon_table
+from covering import EitherGolden, each_covering_table
 from exchanging import verified
 from iceberg_made import ADDED, DELETED, EXISTING, MadeTable, entry
 from paimon_made import ADD, DELETE
@@ -17,10 +17,9 @@ from paimon_made import MadeTable as MadePaimonTable
 from paimon_made import entry as paimon_entry
 
 import lakebed
-from iceberg_golden import GoldenTable as GoldenIcebergTable
 from lakebed import avro
 from lakebed.errors import LakebedError
-from shared_data import SAMPLE_ICEBERG_TABLE, SAMPLE_MOVED, SAMPLE_TABLE, GoldenTable
+from shared_data import SAMPLE_ICEBERG_TABLE, SAMPLE_MOVED, SAMPLE_TABLE
 from spark_rows import sorted_rows
 
 Row = dict[str, Any]
@@ -42,13 +41,8 @@ def named(rows: list[Row]) -> list[tuple[str, str, str]]:
     return sorted((row["severity"], row["kind"], name) for row, name in zip(rows, files, strict=True))
 
 
-@each_covering_paimon_table()
-def test_nothing_is_found_in_whole_paimon_tables(table: GoldenTable) -> None:
-    assert findings(lakebed.open_table(table.path)) == []
-
-
-@each_covering_iceberg_table()
-def test_nothing_is_found_in_whole_iceberg_tables(table: GoldenIcebergTable) -> None:
+@each_covering_table()
+def test_nothing_is_found_in_whole_tables(table: EitherGolden) -> None:
     assert findings(table.open()) == []
 
 

@@ -12,6 +12,7 @@ import pytest
 from covering import each_covering_iceberg_table
 from iceberg_table_pairs import Deletes, File, PairedTable, lakebeds
 from java_engine import EngineError, JavaEngine
+from test_iceberg_partition_stats import rows
 
 import lakebed
 from iceberg_answers import assert_same_multiset, canonical_rows, wanted
@@ -21,16 +22,6 @@ from lakebed.errors import LakebedWarning
 pytestmark = pytest.mark.jvm
 
 Row = dict[str, Any]
-
-
-def rows(table: lakebed.Table, name: str = "partition_stats") -> list[Row]:
-    """Rows of a metadata table in the words of the engine."""
-    found = table.metadata_table(name).to_arrow().to_pylist()
-    return [{key: millis(value) for key, value in row.items()} for row in found]
-
-
-def millis(value: Any) -> Any:
-    return round(value.timestamp() * 1000) if isinstance(value, datetime) else value
 
 
 class Judged:

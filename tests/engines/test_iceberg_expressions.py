@@ -17,10 +17,10 @@ from java_engine import JavaEngine, each_iceberg_release
 from trust import long_or
 
 import lakebed
+from iceberg_golden import golden
 from lakebed import iceberg
 from lakebed.errors import PredicateError, UnsupportedError
 from lakebed.predicates import ExpressionForm
-from shared_data import data_root
 
 Json = Any
 
@@ -262,10 +262,7 @@ def test_both_forms_are_the_same_filter(table: lakebed.Table):
 
 
 def test_what_java_reads_is_read_and_what_it_refuses_refused(table: lakebed.Table):
-    folder = data_root("golden", "iceberg_next", "vectors")
-    if folder is None:
-        pytest.skip("no golden expressions")
-    with gzip.open(folder / "expressions.jsonl.gz", "rt") as lines:
+    with gzip.open(golden("vectors").path / "expressions.jsonl.gz", "rt") as lines:
         rows = [json.loads(line) for line in lines]
     for row in (row for row in rows if row["way"].startswith("write")):
         # What Java writes of a filter that it has bound.

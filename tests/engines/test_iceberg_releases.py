@@ -14,9 +14,8 @@ from iceberg_table_pairs import Deletes, File, PairedTable, TablePair, ours
 from java_engine import ICEBERG_BEFORE, EngineError, IcebergEngines, JavaEngine
 from trust import long_or
 
-from iceberg_golden import GoldenTable, golden_iceberg_tables
+from iceberg_golden import golden, golden_iceberg_tables
 from lakebed.errors import LakebedWarning, SnapshotNotFoundError
-from shared_data import data_root
 
 Row = dict[str, Any]
 
@@ -205,9 +204,7 @@ def test_all_manifests_has_the_rows_that_match(with_deletes: PairedTable, iceber
     "kind", long_or(["files", "all_manifests"], ["entries", "all_entries", "all_manifests", "files"])
 )
 def test_metadata_tables_of_a_golden_table(kind: str, iceberg_javas: IcebergEngines):
-    table: GoldenTable | None = NEXT.get("metadata_pruning_v2")
-    if table is None:
-        pytest.skip("no golden table metadata_pruning_v2")
+    table = golden("metadata_pruning_v2")
     opened = table.open()
     asked: Row = {"metadata": table.path / table.info["metadata_file"], "relocate": table.relocate}
     asked["type"] = kind.upper()
@@ -292,11 +289,10 @@ def test_wrong_lengths_of_avro_manifests_are_no_matter_but_to_the_cache(
 
 
 def test_wrong_lengths_of_parquet_manifests_are_refused_by_java(iceberg_java: JavaEngine):
-    folder = data_root("golden", "iceberg_next", "wrong_manifest_length_v4")
-    if folder is None:
-        pytest.skip("no golden table wrong_manifest_length_v4")
-    table = GoldenTable(folder.name, folder)
-    read = iceberg_java.ask("read", metadata=folder / table.info["metadata_file"], relocate=table.relocate)
+    table = golden("wrong_manifest_length_v4")
+    read = iceberg_java.ask(
+        "read", metadata=table.path / table.info["metadata_file"], relocate=table.relocate
+    )
     now = table.open()
     assert "bytes, not" in read["plans"][str(now.snapshot_id)]["error"]
     with pytest.warns(LakebedWarning, match="its list records"):

@@ -7,6 +7,7 @@ from typing import Any
 
 import fastavro
 import pytest
+from arrow_values import assert_rows
 from covering import each_covering_paimon_table
 from java_engine import JavaEngine
 from json_files import changed
@@ -15,7 +16,7 @@ from paimon_rewrite import LIST_SIZES, rewritten
 
 import lakebed
 from iceberg_answers import difference
-from paimon_answers import Row, assert_rows, by_file, is_avro
+from paimon_answers import Row, by_file, is_avro
 from shared_data import GoldenTable, each_golden_paimon_table
 
 # An answer → the column that names its files, and where `read` has them.

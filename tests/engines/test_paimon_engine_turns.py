@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from java_engine import JavaEngine
+from model.written import NothingToDoError
 from paimon_real import SCHEMA, MadeTable, marked_elsewhere
 from trust import long_or
 
@@ -71,9 +72,11 @@ class Turns:
         by_java = self.chance.random() < 0.5
         operations = [getattr(self, name) for name in dir(self) if name.startswith("do_")]
         possible = [one for one in operations if self.number > 1 or one == self.do_append]
-        operation: Callable[[bool], bool] = self.chance.choice(possible)
-        # What there is nothing for is another append.
-        if not operation(by_java):
+        operation: Callable[[bool], None] = self.chance.choice(possible)
+        try:
+            operation(by_java)
+        except NothingToDoError:
+            # What there is nothing for is another append.
             operation = self.do_append
             operation(by_java)
         return f"{self.number}: {operation.__name__} by {'Java' if by_java else 'lakebed'}"
@@ -98,18 +101,19 @@ class Turns:
                 assert sorted(found) == sorted(one for ids in expected.values() for one in ids), name
         assert self.made.now().verify(filter="severity = 'error'").to_arrow().to_pylist() == []
 
-    # What they do: whether there was anything to do it with.
+    # What they do, where there is something to do it with.
 
-    def do_append(self, by_java: bool) -> bool:
+    def one_of(self, names: Iterable[str]) -> str:
+        if not (known := sorted(names)):
+            raise NothingToDoError
+        return self.chance.choice(known)
+
+    def do_append(self, by_java: bool) -> None:
         self.appended(self.main, by_java, None)
-        return True
 
-    def do_append_to_branch(self, by_java: bool) -> bool:
-        if not self.branches:
-            return False
-        name = self.chance.choice(sorted(self.branches))
+    def do_append_to_branch(self, by_java: bool) -> None:
+        name = self.one_of(self.branches)
         self.appended(self.branches[name], by_java, name)
-        return True
 
     def appended(self, branch: Branch, by_java: bool, name: str | None) -> None:
         ids = [self.number * 10, self.number * 10 + 1]
@@ -124,21 +128,18 @@ class Turns:
             table.append_files(self.written(region, *ids))
         self.grown(branch, {**files, self.new(name, files): frozenset(ids)}, name)
 
-    def do_delete(self, by_java: bool) -> bool:
+    def do_delete(self, by_java: bool) -> None:
         live = self.main.live()
         # The entry alone is not enough where a file has a vector: Paimon's own jobs take that away beside it.
-        free = sorted(live.keys() - self.marked()) if by_java else sorted(live)
-        if not free:
-            return False
-        gone = self.chance.choice(free)
+        gone = self.one_of(live.keys() - self.marked() if by_java else live)
         if by_java:
             self.ask("delete", files=[gone])
         else:
             self.made.now().delete_files([self.path(gone)])
         del live[gone]
-        return self.grown(self.main, live)
+        self.grown(self.main, live)
 
-    def do_overwrite(self, by_java: bool) -> bool:
+    def do_overwrite(self, by_java: bool) -> None:
         region, one = self.chance.choice(REGIONS), self.number * 10
         kept = {name: ids for name, ids in self.main.live().items() if self.region(name) != region}
         before = self.main.live()
@@ -156,35 +157,32 @@ class Turns:
                 case _:
                     gone = [self.path(name) for name in before if name not in kept]
                     now.overwrite_files(new, removed=gone)
-        return self.grown(self.main, {**kept, self.new(None, before): frozenset([one])})
+        self.grown(self.main, {**kept, self.new(None, before): frozenset([one])})
 
-    def do_compact(self, by_java: bool) -> bool:
+    def do_compact(self, by_java: bool) -> None:
         """Of tables without buckets it is an engine's job: lakebed's turn it is."""
         live = self.main.live()
         region = self.chance.choice(REGIONS)
         gone = [name for name in live if self.region(name) == region][: self.chance.randint(2, 3)]
         ids = sorted(one for name in gone for one in live[name])
         if by_java or len(gone) < 2:
-            return False
+            raise NothingToDoError
         table = self.made.now()
         table.replace_files([self.path(name) for name in gone], self.written(region, *ids))
         left = {name: rows for name, rows in live.items() if name not in gone}
-        return self.grown(self.main, {**left, self.new(None, live): frozenset(ids)})
+        self.grown(self.main, {**left, self.new(None, live): frozenset(ids)})
 
-    def do_compact_manifests(self, by_java: bool) -> bool:
+    def do_compact_manifests(self, by_java: bool) -> None:
         if by_java:
             self.ask("compact_manifests")
         else:
             self.made.now().rewrite_manifests(sort=self.chance.random() < 0.5)
-        return self.grown(self.main, self.main.live())
+        self.grown(self.main, self.main.live())
 
-    def do_mark(self, by_java: bool) -> bool:
+    def do_mark(self, by_java: bool) -> None:
         """Rows are marked as deleted; Paimon writes the vectors, and either commits them."""
         live = self.main.live()
-        names = [name for name in sorted(live) if len(live[name]) == 2 and self.path(name)]
-        if not names:
-            return False
-        name = self.chance.choice(names)
+        name = self.one_of(name for name in live if len(live[name]) == 2 and self.path(name))
         keep, _ = sorted(live[name])
         if by_java:
             self.ask("prepare_mark", files={name: [1]})
@@ -192,9 +190,9 @@ class Turns:
         else:
             files, removed = marked_elsewhere(self.java, self.made, {name: [1]}, self.region(name))
             self.made.now().add_deletes(files, removed_deletes=removed)
-        return self.grown(self.main, {**live, name: frozenset([keep])})
+        self.grown(self.main, {**live, name: frozenset([keep])})
 
-    def do_alter(self, by_java: bool) -> bool:
+    def do_alter(self, by_java: bool) -> None:
         changes = [lakebed.SchemaChange.add_column(f"c{self.number}", pa.string())]
         key, value = "snapshot.num-retained.max", str(100 + self.number)
         if self.chance.random() < 0.5:
@@ -208,30 +206,24 @@ class Turns:
                 tx.update_schema(changes)
                 tx.update_properties({key: value})
         self.main.columns += 1
-        return True
 
-    def do_tag(self, by_java: bool) -> bool:
+    def do_tag(self, by_java: bool) -> None:
         name = f"t{self.number}"
         self.either(by_java, "create_tag", name)
         self.main.tags[name] = self.main.latest
-        return True
 
-    def do_delete_tag(self, by_java: bool) -> bool:
+    def do_delete_tag(self, by_java: bool) -> None:
         # Paimon's main branch deletes what only other branches reach, unless a tag holds it.
         held = {tag for branch in self.branches.values() for tag in branch.tags}
-        free = sorted(self.main.tags.keys() - held)
-        if not free:
-            return False
-        name = self.chance.choice(free)
+        name = self.one_of(self.main.tags.keys() - held)
         self.either(by_java, "delete_tag", name)
         del self.main.tags[name]
-        return True
 
-    def do_branch(self, by_java: bool) -> bool:
+    def do_branch(self, by_java: bool) -> None:
         # Of a snapshot that has expired Java makes no branch: it looks for its file, and leaves half of one.
         tags = sorted(tag for tag, number in self.main.tags.items() if not by_java or self.is_there(number))
         if not tags or len(self.branches) > 2:
-            return False
+            raise NothingToDoError
         tag, name = self.chance.choice(tags), f"b{self.number}"
         if by_java:
             self.ask("create_branch", name=name, tag=tag)
@@ -240,19 +232,15 @@ class Turns:
         snapshot = self.main.tags[tag]
         columns = len(self.made.now().at(branch=name).schema)
         self.branches[name] = Branch({snapshot: self.main.files[snapshot]}, {tag: snapshot}, columns)
-        return True
 
-    def do_delete_branch(self, by_java: bool) -> bool:
-        if not self.branches:
-            return False
-        name = self.chance.choice(sorted(self.branches))
+    def do_delete_branch(self, by_java: bool) -> None:
+        name = self.one_of(self.branches)
         self.either(by_java, "delete_branch", name)
         del self.branches[name]
-        return True
 
-    def do_fast_forward(self, by_java: bool) -> bool:
+    def do_fast_forward(self, by_java: bool) -> None:
         if not self.branches:
-            return False
+            raise NothingToDoError
         name = max(self.branches, key=lambda name: min(self.branches[name].files))
         if by_java:
             self.ask("fast_forward", name=name)
@@ -265,29 +253,23 @@ class Turns:
         past = {number: files for number, files in self.main.files.items() if number < first}
         tags = {tag: number for tag, number in self.main.tags.items() if number < first}
         self.main = Branch({**past, **branch.files}, {**tags, **branch.tags}, branch.columns)
-        return True
 
-    def do_roll_back(self, by_java: bool) -> bool:
+    def do_roll_back(self, by_java: bool) -> None:
         held = max((min(branch.files) for branch in self.branches.values()), default=0)
-        later = [tag for tag, number in sorted(self.main.tags.items()) if number >= held]
-        if not later:
-            return False
-        tag = self.chance.choice(later)
+        tag = self.one_of(tag for tag, number in self.main.tags.items() if number >= held)
         self.either(by_java, "rollback_to", tag)
         to = self.main.tags[tag]
         files = {number: files for number, files in self.main.files.items() if number <= to}
         tags = {name: number for name, number in self.main.tags.items() if number <= to}
         self.main = replace(self.main, files=files, tags=tags)
-        return True
 
-    def do_expire(self, by_java: bool) -> bool:
+    def do_expire(self, by_java: bool) -> None:
         kept = self.chance.randint(1, 5)
         if by_java:
             options = {"snapshot.num-retained.min": str(kept), "snapshot.time-retained": "0 ms"}
             self.ask("expire", options=options)
         else:
             self.made.now().expire_snapshots(timedelta(0), kept)
-        return True
 
     # Parts of them.
 
@@ -300,12 +282,11 @@ class Turns:
         rows = self.made.now().plan(columns=["file_name", "delete_files"]).to_arrow().to_pylist()
         return {row["file_name"] for row in rows if row["delete_files"]}
 
-    def grown(self, branch: Branch, files: Files, name: str | None = None) -> bool:
+    def grown(self, branch: Branch, files: Files, name: str | None = None) -> None:
         """The branch is at another snapshot, or still at the same where there was nothing to do."""
         newest = self.made.now().at(branch=name or "main").snapshot_id
         assert newest is not None
         branch.files[newest] = files
-        return True
 
     def new(self, name: str | None, before: Files) -> str:
         """The name of the one file that came."""

@@ -90,10 +90,6 @@ class IcebergTable(Written):
             self.order += [one for one in self.snapshots() if one not in self.order]
         return f"snapshot {self.order.index(snapshot) + 1}"
 
-    def some(self, number: int) -> int | None:
-        """One of the snapshots."""
-        return known[number % len(known)] if (known := self.snapshots()) else None
-
     # What adds, and takes away.
 
     def append(self, a: int, b: int) -> str:
@@ -115,29 +111,25 @@ class IcebergTable(Written):
                 changes.create_branch("b0", replace="b0" in self.branches(table))
         return f"{', '.join(paths)} as {self.said(changes.table.snapshot_id)}"
 
-    def forget(self, a: int, b: int) -> str | None:
+    def forget(self, a: int, b: int) -> str:
         """A file is deleted, and all snapshots before go."""
-        said = self.delete(a, b)
-        return said and f"{said}, and expire {self.expire(0, 1)}"
+        return f"{self.delete(a, b)}, and expire {self.expire(0, 1)}"
 
-    def overwrite(self, a: int, b: int) -> str | None:
-        if not (live := self.live(table := self.now())):
-            return None
-        old, new = picked(live, b), self.data_file(a)
+    def overwrite(self, a: int, b: int) -> str:
+        old, new = picked(self.live(table := self.now()), b), self.data_file(a)
         table.overwrite_files(files(new), removed=[old])
         return f"{old} by {new}"
 
-    def delete_rows(self, a: int, b: int) -> str | None:
+    def delete_rows(self, a: int, b: int) -> str:
         """A position delete file, or a deletion vector, of one data file."""
-        if not (live := self.live(table := self.now())):
-            return None
+        old = picked(self.live(table := self.now()), b)
         columns: dict[str, object] = {"content": 1}
         if self.version > 2:
             own = {"content_offset": 4, "content_size_in_bytes": 8, "file_format": "PUFFIN"}
-            columns |= {"referenced_data_file": picked(live, b), **own}
+            columns |= {"referenced_data_file": old, **own}
         new = self.data_file(a)
         table.add_deletes(deletes=files(new, **columns))
-        return f"of {picked(live, b)} by {new}"
+        return f"of {old} by {new}"
 
     def abort(self, a: int, b: int) -> str:
         before = self.lying()
@@ -157,9 +149,8 @@ class IcebergTable(Written):
 
     # What keeps.
 
-    def tag(self, a: int, b: int) -> str | None:
-        if (snapshot := self.some(a)) is None:
-            return None
+    def tag(self, a: int, b: int) -> str:
+        snapshot = picked(self.snapshots(), a)
         name = f"v{b % 3}"
         age = timedelta(milliseconds=1) if b % 7 == 6 else None
         table = self.now()
@@ -167,40 +158,34 @@ class IcebergTable(Written):
         table.create_tag(name, at=snapshot, replace=replace, max_age=age)
         return f"{name} of {self.said(snapshot)}" + (" for a millisecond" if age else "")
 
-    def branch(self, a: int, b: int) -> str | None:
-        if (snapshot := self.some(a)) is None:
-            return None
+    def branch(self, a: int, b: int) -> str:
+        snapshot = picked(self.snapshots(), a)
         table = self.now()
         replace = f"b{b % 3}" in self.branches(table)
         table.create_branch(f"b{b % 3}", at=snapshot, replace=replace)
         return f"b{b % 3} of {self.said(snapshot)}"
 
-    def leave(self, a: int, b: int) -> str | None:
+    def leave(self, a: int, b: int) -> str:
         """A branch is made of a tag, which goes."""
-        if not (tags := self.branches(table := self.now(), "tag")):
-            return None
-        name = picked(tags, a)
+        name = picked(self.branches(table := self.now(), "tag"), a)
         snapshot = table.at(tag=name).snapshot_id
         replace = f"b{b % 3}" in self.branches(table)
         table.create_branch(f"b{b % 3}", at=snapshot, replace=replace)
         self.now().delete_tag(name)
         return f"{name} for branch b{b % 3}"
 
-    def set_current(self, a: int, b: int) -> str | None:
-        if (snapshot := self.some(a)) is None:
-            return None
+    def set_current(self, a: int, b: int) -> str:
+        snapshot = picked(self.snapshots(), a)
         self.now().set_current_snapshot(snapshot)
         return self.said(snapshot)
 
-    def roll_back(self, a: int, b: int) -> str | None:
-        if (snapshot := self.some(a)) is None:
-            return None
+    def roll_back(self, a: int, b: int) -> str:
+        snapshot = picked(self.snapshots(), a)
         self.now().rollback_to(snapshot)
         return f"to {self.said(snapshot)}"
 
-    def cherry_pick(self, a: int, b: int) -> str | None:
-        if (snapshot := self.some(a)) is None:
-            return None
+    def cherry_pick(self, a: int, b: int) -> str:
+        snapshot = picked(self.snapshots(), a)
         return f"{self.said(snapshot)} as {self.said(self.now().cherry_pick(snapshot).snapshot_id)}"
 
     def expire(self, a: int, b: int) -> str:
@@ -214,9 +199,8 @@ class IcebergTable(Written):
         table.set_retention(picked(branches, b), min_snapshots_to_keep=1 + a % 3)
         return f"{1 + a % 3} snapshots of {picked(branches, b)}"
 
-    def statistics(self, a: int, b: int) -> str | None:
-        if (snapshot := self.some(a)) is None:
-            return None
+    def statistics(self, a: int, b: int) -> str:
+        snapshot = picked(self.snapshots(), a)
         path = self.write(self.folder / "metadata", f"stats-{next(self.numbers)}.puffin")
         given: dict[str, Any] = {"snapshot-id": snapshot, "statistics-path": str(path)}
         given |= {"file-size-in-bytes": 15}
@@ -225,9 +209,8 @@ class IcebergTable(Written):
         self.now().set_statistics(given, of_partitions=not of_table)
         return f"of {self.said(snapshot)}"
 
-    def forget_statistics(self, a: int, b: int) -> str | None:
-        if (snapshot := self.some(a)) is None:
-            return None
+    def forget_statistics(self, a: int, b: int) -> str:
+        snapshot = picked(self.snapshots(), a)
         self.now().remove_statistics(snapshot, of_partitions=bool(b % 2))
         return f"of {self.said(snapshot)}"
 

@@ -117,10 +117,9 @@ class PaimonTable(Written):
         table = self.now().append_files(self.rows(path), changelog=rows)
         return f"{path}{f' with {changes}' if changes else ''} as snapshot {table.snapshot_id}"
 
-    def forget(self, a: int, b: int) -> str | None:
+    def forget(self, a: int, b: int) -> str:
         """A file is deleted for good, and all snapshots before go."""
-        if (said := self.delete(a, b)) is None:
-            return None
+        said = self.delete(a, b)
         self.now().rewrite_manifests()
         return f"{said}, compacts manifests, and expire {self.expire(0, 1)}"
 
@@ -194,10 +193,8 @@ class PaimonTable(Written):
 
     # What keeps.
 
-    def tag(self, a: int, b: int) -> str | None:
-        if not (known := self.snapshots()):
-            return None
-        snapshot = known[a % len(known)]
+    def tag(self, a: int, b: int) -> str:
+        snapshot = picked(self.snapshots(), a)
         self.now().create_tag(f"v{b % 3}", at=snapshot)
         return f"v{b % 3} of snapshot {snapshot}"
 
@@ -207,19 +204,15 @@ class PaimonTable(Written):
         table.create_branch(f"b{b % 3}", at=tag)
         return f"b{b % 3} of {tag or 'nothing'}"
 
-    def leave(self, a: int, b: int) -> str | None:
+    def leave(self, a: int, b: int) -> str:
         """A branch is made of a tag, which goes."""
-        if not (tags := self.branches(table := self.now(), "tag")):
-            return None
-        name = picked(tags, a)
+        name = picked(self.branches(table := self.now(), "tag"), a)
         table.create_branch(f"b{b % 3}", at=name)
         self.now().delete_tag(name)
         return f"{name} for branch b{b % 3}"
 
-    def tag_on_branch(self, a: int, b: int) -> str | None:
-        if not (branches := self.branches(table := self.now())):
-            return None
-        name = picked(branches, a)
+    def tag_on_branch(self, a: int, b: int) -> str:
+        name = picked(self.branches(table := self.now()), a)
         table.at(branch=name).create_tag(f"v{b % 3}")
         return f"v{b % 3} on {name}"
 
@@ -238,10 +231,8 @@ class PaimonTable(Written):
         freed = self.now().expire_snapshots(NOW, 1 + a % 3).files
         return f"all but {1 + a % 3}, {self.freed(freed, b)}"
 
-    def consumer(self, a: int, b: int) -> str | None:
-        if not (known := self.snapshots()):
-            return None
-        following = known[a % len(known)]
+    def consumer(self, a: int, b: int) -> str:
+        following = picked(self.snapshots(), a)
         path = self.write(self.folder / "consumer", f"consumer-c{b % 2}")
         path.write_text(json.dumps({"nextSnapshot": following}), "utf-8")
         return f"c{b % 2} is before snapshot {following}"
@@ -253,7 +244,6 @@ class PaimonTable(Written):
         path.unlink()
         return f"c{b % 2}"
 
-    def leave_consumer(self, a: int, b: int) -> str | None:
+    def leave_consumer(self, a: int, b: int) -> str:
         """A tag takes the place of a consumer."""
-        said = self.tag(a, b)
-        return said and f"{said}, {self.forget_consumer(a, b)}"
+        return f"{self.tag(a, b)}, {self.forget_consumer(a, b)}"

@@ -8,6 +8,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import TypeVar
 
 import pyarrow as pa
 from file_rows import file_rows
@@ -21,12 +22,19 @@ CONTENT = b"file of a table"
 REFUSED = (CommitConflictError, SchemaError, SnapshotNotFoundError, UnsupportedError, FileExistsError)
 """What operations refuse that do not apply as the table is."""
 
+AnItem = TypeVar("AnItem", str, int)
 Operation = Callable[[int, int], str | None]
-"""Does something, which two numbers decide; says what it was, None where there was nothing to do."""
+"""Does something, which two numbers decide; says what it was. Where there was nothing to do, it gives None or
+raises `NothingToDoError`.
+"""
 
 
 class FreedError(AssertionError):
     """An operation said that a file is free which lives."""
+
+
+class NothingToDoError(Exception):
+    """There is none of what an operation takes one of."""
 
 
 class Written(ABC):
@@ -102,24 +110,20 @@ class Written(ABC):
         """A snapshot as messages have it."""
         return f"snapshot {snapshot}"
 
-    def delete(self, a: int, b: int) -> str | None:
+    def delete(self, a: int, b: int) -> str:
         """Commits that a file is deleted."""
-        if not (live := self.live(table := self.now())):
-            return None
-        path = picked(live, a)
+        path = picked(self.live(table := self.now()), a)
         return f"{self.short(path)} as {self.said(table.delete_files([path]).snapshot_id)}"
 
     @abstractmethod
     def forget(self, a: int, b: int) -> str | None:
         """Deletes a file, and all snapshots before go."""
 
-    def hold(self, a: int, b: int) -> str | None:
+    def hold(self, a: int, b: int) -> str:
         """Tags a snapshot and deletes a file, which only the tag keeps then."""
-        if not (known := self.snapshots()):
-            return None
-        return f"{self.tag(a if b % 2 else len(known) - 1, b)}, and forget {self.forget(a, b)}"
+        return f"{self.tag(a if b % 2 else len(self.snapshots()) - 1, b)}, and forget {self.forget(a, b)}"
 
-    def compact(self, a: int, b: int) -> str | None:
+    def compact(self, a: int, b: int) -> str:
         """Writes the manifests again, or two files as one."""
         table = self.now()
         if a % 2 or len(live := self.live(table)) < 2:
@@ -129,40 +133,30 @@ class Written(ABC):
         table.replace_files(live[:2], self.rows(new, record_count=2))
         return f"{self.short(live[0])} and {self.short(live[1])} into {new}"
 
-    def undelete(self, a: int, b: int) -> str | None:
+    def undelete(self, a: int, b: int) -> str:
         """A file that was deleted, or never committed, is appended as it lies there."""
         folder, prefix = self.places[a % len(self.places)]
-        if not (dead := self.dead(folder)):
-            return None
-        name = picked(dead, b)
+        name = picked(self.dead(folder), b)
         table = self.now().append_files(self.rows(f"{prefix}/{name}"))
         self.strays.discard(real(str(folder / name)))
         return f"{prefix}/{name} as {self.said(table.snapshot_id)}"
 
-    def commit_on_branch(self, a: int, b: int) -> str | None:
+    def commit_on_branch(self, a: int, b: int) -> str:
         """Appends a file to a branch."""
-        if not (branches := self.branches(table := self.now())):
-            return None
-        name, path = picked(branches, b), self.data_file(a)
+        name, path = picked(self.branches(table := self.now()), b), self.data_file(a)
         table = table.at(branch=name).append_files(self.rows(path))
         return f"{name} appends {path} as {self.said(table.snapshot_id)}"
 
-    def drop_tag(self, a: int, b: int) -> str | None:
-        if not (tags := self.branches(table := self.now(), "tag")):
-            return None
-        name = picked(tags, a)
+    def drop_tag(self, a: int, b: int) -> str:
+        name = picked(self.branches(table := self.now(), "tag"), a)
         return f"{name}, {self.freed(table.delete_tag(name).files, b)}"
 
-    def drop_branch(self, a: int, b: int) -> str | None:
-        if not (branches := self.branches(table := self.now())):
-            return None
-        name = picked(branches, a)
+    def drop_branch(self, a: int, b: int) -> str:
+        name = picked(self.branches(table := self.now()), a)
         return f"{name}, {self.freed(table.delete_branch(name).files, b)}"
 
-    def fast_forward(self, a: int, b: int) -> str | None:
-        if not (branches := self.branches(table := self.now())):
-            return None
-        name = picked(branches, a)
+    def fast_forward(self, a: int, b: int) -> str:
+        name = picked(self.branches(table := self.now()), a)
         return f"to {name}, {self.freed(table.fast_forward('main', to=name).files, b)}"
 
     def happen(self, operation: int, a: int, b: int, during: bool = False) -> str:
@@ -179,6 +173,8 @@ class Written(ABC):
             said = operation(a, b)
         except REFUSED as error:
             said = f"is refused ({type(error).__name__})"
+        except NothingToDoError:
+            said = None
         except FreedError as error:
             raise FreedError(f"{self.name}: {name} ({a}, {b}) {error}") from None
         return f"{self.name}: {name} {said}" if said else f"{self.name}: {name} has nothing to do"
@@ -259,6 +255,11 @@ def files(*paths: str, **columns: object) -> pa.Table:
     return file_rows(*paths, **{"file_size_in_bytes": 15, **columns})
 
 
-def picked(items: list[str], number: int) -> str:
-    """One of some things."""
+def picked(items: list[AnItem], number: int) -> AnItem:
+    """One of some things.
+
+    Raises: NothingToDoError without any.
+    """
+    if not items:
+        raise NothingToDoError
     return items[number % len(items)]

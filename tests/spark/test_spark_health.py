@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from covering import covering_paimon_tables, each_covering_iceberg_table, each_covering_paimon_table
+from covering import covering_paimon_tables, each_covering_table
 from exchanging import planned, rows
 from pyarrow.fs import LocalFileSystem
 from trust import long_or
@@ -24,6 +24,7 @@ from shared_data import (
     SAMPLE_ICEBERG_TABLE,
     SAMPLE_MOVED,
     SAMPLE_TABLE,
+    sample_of,
 )
 from spark_rows import actual, collected, expected, sorted_rows
 
@@ -50,16 +51,8 @@ def sums(table: lakebed.Table, view: str, **selection: Any) -> list[str]:
 
 
 @pytest.mark.parametrize("view", GROUPS)
-@each_covering_paimon_table()
-def test_sums_of_paimon_tables_come_together(table, view):
-    opened = lakebed.open_table(table.path)
-    if readable(opened):
-        assert sums(opened, view) == expected(getattr(opened, view)())
-
-
-@pytest.mark.parametrize("view", GROUPS)
-@each_covering_iceberg_table()
-def test_sums_of_iceberg_tables_come_together(table, view):
+@each_covering_table()
+def test_sums_of_every_table_come_together(table, view):
     opened = table.open()
     if readable(opened):
         assert sums(opened, view) == expected(getattr(opened, view)())
@@ -67,13 +60,9 @@ def test_sums_of_iceberg_tables_come_together(table, view):
 
 def test_a_task_that_meets_many_groups_sends_them_on(monkeypatch):
     monkeypatch.setitem(globals(), "MAX_GROUPS", 1)
-    for table in (lakebed.open_table(SAMPLE_TABLE), iceberg()):
+    for table in (lakebed.open_table(SAMPLE_TABLE), sample_of("iceberg")):
         for view in GROUPS:
             assert sums(table, view) == expected(getattr(table, view)())
-
-
-def iceberg() -> lakebed.Table:
-    return lakebed.open_table(SAMPLE_ICEBERG_TABLE, relocate=SAMPLE_MOVED)
 
 
 @pytest.mark.parametrize("view", ["partitions", "health"])
@@ -87,7 +76,7 @@ def test_where_many_files_are_deleted_a_join_takes_them_away(spark, monkeypatch,
 
 def test_the_row_of_a_table_is_that_without_spark(spark):
     few: dict[str, Any] = {"small_bytes": 1000, "columns": ["small_file_count", "location"]}
-    for table, selection in ((lakebed.open_table(SAMPLE_TABLE), few), (iceberg(), {})):
+    for table, selection in ((lakebed.open_table(SAMPLE_TABLE), few), (sample_of("iceberg"), {})):
         frame, scan = ls.health(spark, table, **selection), table.health(**selection)
         assert frame.schema == spark_schema(scan.schema)
         assert actual(frame) == expected(scan)
@@ -135,7 +124,7 @@ def test_many_tables_answer_whatever_one_of_them_is_like(spark, tmp_path: Path, 
     assert errors[3].startswith("truncated: ")
     assert Path(victim).name in errors[3]
     assert [row["file_count"] is None for row in rows] == [error is not None for error in errors]
-    for row, table in ((rows[0], lakebed.open_table(SAMPLE_TABLE)), (rows[2], iceberg())):
+    for row, table in ((rows[0], lakebed.open_table(SAMPLE_TABLE)), (rows[2], sample_of("iceberg"))):
         assert row.pop("error") is None
         assert [row] == table.health().to_arrow().to_pylist()
 

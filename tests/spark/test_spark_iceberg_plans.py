@@ -12,12 +12,11 @@ import encrypted_files
 import pytest
 from covering import each_covering_iceberg_table
 from test_iceberg_pruning import spelled_out
-from test_iceberg_version_4 import golden
 from trust import THOROUGH
 
 import lakebed
 import lakebed.spark as ls
-from iceberg_golden import GoldenTable, each_golden_iceberg_table
+from iceberg_golden import GoldenTable, each_golden_iceberg_table, golden
 from lakebed.spark import frames
 from spark_rows import actual, compare, expected
 

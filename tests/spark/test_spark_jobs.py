@@ -18,7 +18,7 @@ import lakebed
 import lakebed.spark as ls
 from lakebed.spark.frames import newest_again
 from lakebed.spark.types import spark_schema
-from shared_data import SAMPLE_ICEBERG_TABLE, SAMPLE_MOVED, SAMPLE_TABLE
+from shared_data import SAMPLE_TABLE, sample_of
 from spark_rows import actual, expected
 
 pytest.importorskip("pyspark")
@@ -33,7 +33,7 @@ JOBS = ("reachable", "orphans", "expire_plan", "verify", "growth", "file_history
 
 @pytest.mark.parametrize("job", JOBS)
 def test_the_rows_are_those_without_spark(spark, job: str):
-    for table in (lakebed.open_table(SAMPLE_TABLE), iceberg()):
+    for table in (lakebed.open_table(SAMPLE_TABLE), sample_of("iceberg")):
         frame, scan = getattr(ls, job)(spark, table), getattr(table, job)()
         assert frame.schema == ls.schema(job, table) == spark_schema(scan.schema)
         assert actual(frame) == expected(scan)
@@ -112,7 +112,3 @@ def only_in_this_process() -> Any:
 def manifests(root: Path) -> list[str]:
     names = lakebed.open_table(root).manifests(columns=["file_name"]).to_arrow()["file_name"]
     return sorted(names.to_pylist())
-
-
-def iceberg() -> lakebed.Table:
-    return lakebed.open_table(SAMPLE_ICEBERG_TABLE, relocate=SAMPLE_MOVED)

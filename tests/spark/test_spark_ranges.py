@@ -15,13 +15,13 @@ from covering import each_layout_of_golden_paimon_tables
 from fsspec.implementations.local import LocalFileSystem as LocalFiles
 from local_storage import put_files
 from pyarrow.fs import LocalFileSystem
-from row_groups import golden, regrouped
+from row_groups import regrouped
 from spark_sessions import sent_by_value
 from trust import long_or
 
 import lakebed
 import lakebed.spark as ls
-from iceberg_golden import each_golden_iceberg_table
+from iceberg_golden import each_golden_iceberg_table, golden
 from lakebed.errors import MissingFileError
 from lakebed.spark.access import forget
 from lakebed.spark.inputs import Piece, Reading, contents, spread, task_bytes

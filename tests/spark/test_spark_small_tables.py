@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from covering import each_covering_iceberg_table, each_covering_paimon_table
+from covering import each_covering_table
 
 import lakebed
 import lakebed.spark as ls
@@ -56,13 +56,8 @@ def views(spark: Any, table: lakebed.Table) -> None:
         compare(spark, table, "diff", ids[0], ids[-1])
 
 
-@each_covering_paimon_table()
-def test_views_of_paimon_are_read_by_the_driver(spark, table):
-    views(spark, lakebed.open_table(table.path))
-
-
-@each_covering_iceberg_table()
-def test_views_of_iceberg_are_read_by_the_driver(spark, table):
+@each_covering_table()
+def test_views_are_read_by_the_driver(spark, table):
     views(spark, table.open())
 
 
