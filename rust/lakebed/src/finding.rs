@@ -10,7 +10,7 @@ use crate::distributed::Distributed;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::Formats;
 use crate::notes::Notes;
-use crate::pipeline::{Levels, Look};
+use crate::pipeline::{FolderListing, Levels};
 use crate::relocate::below;
 use crate::scan::{Batches, Scan, ScanOptions, limited, selected};
 use crate::storage::{Folders, Storage};
@@ -85,9 +85,9 @@ struct FolderFinder {
     notes: Notes,
 }
 
-impl Look for FolderFinder {
+impl FolderListing for FolderFinder {
     /// The row of the table that is at the folder.
-    type Found = RecordBatch;
+    type Output = RecordBatch;
 
     fn look(&self, location: &str) -> Result<(Option<RecordBatch>, Vec<String>)> {
         let Some(Folders { mut names, closed }) = self.storage.folders(location)? else {

@@ -9,9 +9,9 @@ use super::Change;
 /// For each file, by its identity, how many more times it was added than removed. Files without a difference
 /// are dropped, so memory is at most the entries of one side and the difference.
 #[derive(Default)]
-pub(super) struct Net(HashMap<Box<[u8]>, i64>);
+pub(super) struct NetCounts(HashMap<Box<[u8]>, i64>);
 
-impl Net {
+impl NetCounts {
     /// Counts files with this change.
     pub(super) fn count(&mut self, identities: &BinaryArray, change: Change) {
         for identity in identities.iter().flatten() {
@@ -58,7 +58,7 @@ mod tests {
     #[test]
     fn files_in_both_cancel_and_the_others_are_claimed_once() {
         let files = |names: &[&str]| BinaryArray::from_iter_values(names.iter().map(|name| name.as_bytes()));
-        let mut net = Net::default();
+        let mut net = NetCounts::default();
         net.count(&files(&["kept", "old", "twice", "twice"]), Change::Removed);
         net.count(&files(&["new", "kept", "twice"]), Change::Added);
         assert_eq!((net.left(Change::Removed), net.left(Change::Added)), (2, 1));

@@ -5,7 +5,7 @@ use arrow_array::{BinaryArray, RecordBatch};
 use arrow_select::filter::filter_record_batch;
 
 use super::columns::ChangeColumns;
-use super::net::Net;
+use super::net::NetCounts;
 use super::{Change, DiffInput};
 use crate::distributed::{Piece, Pieces, Reduce, batches, foreign, nothing, one, reduced_here};
 use crate::error::{Error, ErrorKind, Result};
@@ -46,7 +46,7 @@ pub(super) struct DiffReduce {
     changes: Vec<Change>,
     columns: ChangeColumns,
     /// The difference; `None` where nothing can cancel and all files differ.
-    net: Option<Net>,
+    net: Option<NetCounts>,
     /// The input whose files are taken, and how many of them are still to be found.
     left: Option<(usize, u64)>,
 }
@@ -54,7 +54,7 @@ pub(super) struct DiffReduce {
 impl DiffReduce {
     /// The difference of inputs with these changes.
     pub(super) fn new(changes: Vec<Change>, columns: ChangeColumns) -> DiffReduce {
-        let net = (!one_way(changes.iter().copied())).then(Net::default);
+        let net = (!one_way(changes.iter().copied())).then(NetCounts::default);
         DiffReduce { changes, columns, net, left: None }
     }
 
@@ -120,8 +120,8 @@ pub(super) fn one_way(mut changes: impl Iterator<Item = Change>) -> bool {
 }
 
 /// Reads the identities of all inputs. Returns the difference, and the number of entries.
-pub(super) fn count<'l>(inputs: impl IntoIterator<Item = &'l DiffInput>) -> Result<(Net, u64)> {
-    let (mut net, mut entries) = (Net::default(), 0);
+pub(super) fn count<'l>(inputs: impl IntoIterator<Item = &'l DiffInput>) -> Result<(NetCounts, u64)> {
+    let (mut net, mut entries) = (NetCounts::default(), 0);
     for input in inputs {
         for files in (input.identities)() {
             let files = files?;

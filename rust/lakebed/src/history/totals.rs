@@ -7,7 +7,7 @@ use super::{CommittedManifest, Counts, opened};
 use crate::error::{Result, fitting};
 use crate::field::DATA;
 use crate::grouping::sums::sum;
-use crate::pipeline::{Give, Source};
+use crate::pipeline::{PieceSink, Source};
 use crate::record::column;
 use crate::scan::{Content, EntrySource, Format, ManifestSource};
 
@@ -60,7 +60,7 @@ pub(super) struct Sums<F: Format> {
 impl<F: Format> Source for Sums<F> {
     type Request = CommittedManifest<F::Manifest>;
     type Bytes = Content;
-    type Made = (i64, CommitChange);
+    type Output = (i64, CommitChange);
 
     fn size(&self, written: &CommittedManifest<F::Manifest>) -> u64 {
         self.source.size(&written.manifest)
@@ -74,7 +74,7 @@ impl<F: Format> Source for Sums<F> {
         &self,
         written: &CommittedManifest<F::Manifest>,
         content: Content,
-        give: Give<'_, (i64, CommitChange)>,
+        give: PieceSink<'_, (i64, CommitChange)>,
     ) -> Result<()> {
         let mut changed = CommitChange::default();
         for files in opened(&self.source, written, content, 1)? {

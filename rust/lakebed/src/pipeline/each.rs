@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Give, Pipeline, Source, Width};
+use super::{PieceSink, Pipeline, Source, Width};
 use crate::error::Result;
 use crate::separate_thread::SeparateThread;
 use crate::storage::Storage;
@@ -58,13 +58,13 @@ where
 {
     type Request = R;
     type Bytes = T;
-    type Made = T;
+    type Output = T;
 
     fn read(&self, request: &R) -> Result<T> {
         (self.read)(self.storage.as_ref(), request)
     }
 
-    fn make(&self, _request: &R, read: T, give: Give<'_, T>) -> Result<()> {
+    fn make(&self, _request: &R, read: T, give: PieceSink<'_, T>) -> Result<()> {
         give(read);
         Ok(())
     }

@@ -11,39 +11,39 @@ use crate::storage::Storage;
 const PATIENCE: usize = 64;
 
 /// How a folder is listed. Called from several threads at once.
-pub(crate) trait Look: Send + Sync + 'static {
+pub(crate) trait FolderListing: Send + Sync + 'static {
     /// What is found in a folder.
-    type Found: Send + 'static;
+    type Output: Send + 'static;
 
     /// What is found in a folder, and the full paths of the subfolders to list next.
     ///
     /// # Errors
     /// Those of listing it.
-    fn look(&self, folder: &str) -> Result<(Option<Self::Found>, Vec<String>)>;
+    fn look(&self, folder: &str) -> Result<(Option<Self::Output>, Vec<String>)>;
 }
 
 type Level<T> = Box<dyn Iterator<Item = Result<(Option<T>, Vec<String>)>> + Send>;
 
 /// What is found in folders and in their subfolders, level by level, in the order of their paths.
-pub(crate) struct Levels<L: Look> {
+pub(crate) struct Levels<L: FolderListing> {
     look: Arc<L>,
     storage: Arc<dyn Storage>,
     /// Whether the consumer takes everything.
     to_the_end: bool,
-    level: Level<L::Found>,
+    level: Level<L::Output>,
     /// The folders of the next level.
     below: Vec<String>,
     looked: usize,
 }
 
-impl<L: Look> Levels<L> {
+impl<L: FolderListing> Levels<L> {
     pub(crate) fn new(
         look: L,
         storage: Arc<dyn Storage>,
         folders: Vec<String>,
         to_the_end: bool,
     ) -> Levels<L> {
-        let level: Level<L::Found> = Box::new(std::iter::empty());
+        let level: Level<L::Output> = Box::new(std::iter::empty());
         Levels { look: Arc::new(look), storage, to_the_end, level, below: folders, looked: 0 }
     }
 
@@ -57,7 +57,7 @@ impl<L: Look> Levels<L> {
         self.level = Box::new(if self.to_the_end { level.at_once() } else { level });
     }
 
-    fn advance(&mut self) -> Result<Option<L::Found>> {
+    fn advance(&mut self) -> Result<Option<L::Output>> {
         loop {
             match self.level.next().transpose()? {
                 Some((found, folders)) => {
@@ -77,10 +77,10 @@ impl<L: Look> Levels<L> {
     }
 }
 
-impl<L: Look> Iterator for Levels<L> {
-    type Item = Result<L::Found>;
+impl<L: FolderListing> Iterator for Levels<L> {
+    type Item = Result<L::Output>;
 
-    fn next(&mut self) -> Option<Result<L::Found>> {
+    fn next(&mut self) -> Option<Result<L::Output>> {
         let next = self.advance();
         if next.is_err() {
             (self.level, self.below) = (Box::new(std::iter::empty()), Vec::new());

@@ -35,8 +35,8 @@ use std::thread::JoinHandle;
 
 pub(crate) use each::{both, each, read_each};
 pub(crate) use kept::ReadCache;
-pub(crate) use levels::{Levels, Look};
-use state::{Ready, State, ThreadJob, ThreadRole};
+pub(crate) use levels::{FolderListing, Levels};
+use state::{NextPiece, State, ThreadJob, ThreadRole};
 
 use crate::error::{Error, Result};
 use crate::separate_thread::{PATIENCE, of_another_process};
@@ -52,7 +52,7 @@ pub(crate) trait Source: Send + Sync + 'static {
     /// What was read.
     type Bytes: Send + 'static;
     /// A decoded piece of a request.
-    type Made: Send + 'static;
+    type Output: Send + 'static;
 
     /// Bytes that the read will return, as recorded; 0 where that is not known.
     fn size(&self, _request: &Self::Request) -> u64 {
@@ -69,10 +69,15 @@ pub(crate) trait Source: Send + Sync + 'static {
     ///
     /// # Errors
     /// Those of decoding, with the file. Pieces that were handed over before stay valid.
-    fn make(&self, request: &Self::Request, bytes: Self::Bytes, give: Give<'_, Self::Made>) -> Result<()>;
+    fn make(
+        &self,
+        request: &Self::Request,
+        bytes: Self::Bytes,
+        give: PieceSink<'_, Self::Output>,
+    ) -> Result<()>;
 
     /// Bytes of memory that a piece takes.
-    fn held(&self, _made: &Self::Made) -> u64 {
+    fn held(&self, _made: &Self::Output) -> u64 {
         0
     }
 
@@ -88,13 +93,13 @@ pub(crate) trait Source: Send + Sync + 'static {
 
 /// Takes a decoded piece; returns false where no more are wanted. Blocks while too many bytes wait for the
 /// consumer.
-pub(crate) type Give<'a, M> = &'a mut dyn FnMut(M) -> bool;
+pub(crate) type PieceSink<'a, M> = &'a mut dyn FnMut(M) -> bool;
 
 /// The decoded pieces of requests, in the order of the requests. The first error in that order ends it.
 pub(crate) struct Pipeline<S: Source> {
     shared: Arc<PipelineContext<S>>,
     /// Pieces that the consumer's thread has decoded itself.
-    alone: VecDeque<Result<S::Made>>,
+    alone: VecDeque<Result<S::Output>>,
     makers: Vec<JoinHandle<()>>,
     readers: Vec<JoinHandle<()>>,
     /// The id of the process that started the threads; none before that.
@@ -109,7 +114,7 @@ pub(crate) struct Pipeline<S: Source> {
 struct PipelineContext<S: Source> {
     source: S,
     requests: Vec<S::Request>,
-    state: State<S::Bytes, S::Made>,
+    state: State<S::Bytes, S::Output>,
 }
 
 impl<S: Source> Pipeline<S> {
@@ -146,7 +151,7 @@ impl<S: Source> Pipeline<S> {
     }
 
     /// The next piece, decoded by this thread.
-    fn alone(&mut self) -> Option<Result<S::Made>> {
+    fn alone(&mut self) -> Option<Result<S::Output>> {
         while self.alone.is_empty() {
             let at = self.shared.state.take_alone()?;
             let request = self.shared.requests.get(at)?;
@@ -196,9 +201,9 @@ impl<S: Source> Pipeline<S> {
 }
 
 impl<S: Source> Iterator for Pipeline<S> {
-    type Item = Result<S::Made>;
+    type Item = Result<S::Output>;
 
-    fn next(&mut self) -> Option<Result<S::Made>> {
+    fn next(&mut self) -> Option<Result<S::Output>> {
         if self.ended {
             return None;
         }
@@ -215,10 +220,10 @@ impl<S: Source> Iterator for Pipeline<S> {
         self.ended(|pipeline| {
             loop {
                 match pipeline.shared.state.take(PATIENCE) {
-                    Ready::End => return None,
-                    Ready::Made(made) => return Some(made),
-                    Ready::Panicked(panic) => std::panic::resume_unwind(panic),
-                    Ready::NotYet => {
+                    NextPiece::End => return None,
+                    NextPiece::Output(made) => return Some(made),
+                    NextPiece::Panicked(panic) => std::panic::resume_unwind(panic),
+                    NextPiece::NotYet => {
                         if let Err(error) = pipeline.shared.source.interrupted() {
                             pipeline.interrupted = true;
                             return Some(Err(error));
@@ -232,7 +237,10 @@ impl<S: Source> Iterator for Pipeline<S> {
 
 impl<S: Source> Pipeline<S> {
     /// Calls `next`, and returns nothing after an error or the end.
-    fn ended(&mut self, next: impl FnOnce(&mut Self) -> Option<Result<S::Made>>) -> Option<Result<S::Made>> {
+    fn ended(
+        &mut self,
+        next: impl FnOnce(&mut Self) -> Option<Result<S::Output>>,
+    ) -> Option<Result<S::Output>> {
         let found = next(self);
         if matches!(found, Some(Ok(_))) {
             return found;

@@ -23,8 +23,8 @@ const READ_AHEAD_EACH: u64 = 8 << 20;
 const FEW_AHEAD: usize = 2;
 
 /// What the consumer finds.
-pub(super) enum Ready<M> {
-    Made(Result<M>),
+pub(super) enum NextPiece<M> {
+    Output(Result<M>),
     Panicked(Box<dyn Any + Send>),
     NotYet,
     End,
@@ -66,7 +66,7 @@ struct DecodedPieces<M> {
 
 /// What the consumer finds for the request it waits for.
 enum AwaitedRequest<M> {
-    Ready(Ready<M>),
+    NextPiece(NextPiece<M>),
     /// The request has no more pieces.
     Over,
     Nothing,
@@ -252,11 +252,11 @@ impl<B, M> State<B, M> {
     }
 
     /// The next piece; waits no longer than `patience`.
-    pub(super) fn take(&self, patience: Duration) -> Ready<M> {
+    pub(super) fn take(&self, patience: Duration) -> NextPiece<M> {
         let (mut places, mut has_waited) = (self.places(), false);
         loop {
             if places.taken == places.count || places.stopped {
-                return Ready::End;
+                return NextPiece::End;
             }
             if places.taken > places.asked {
                 places.ahead = places.ahead.saturating_mul(AHEAD_GROWS).min(places.width.most());
@@ -264,13 +264,13 @@ impl<B, M> State<B, M> {
                 self.changed();
             }
             match places.find() {
-                AwaitedRequest::Ready(ready) => {
+                AwaitedRequest::NextPiece(ready) => {
                     drop(places);
                     self.changed();
                     return ready;
                 }
                 AwaitedRequest::Over => self.changed(),
-                AwaitedRequest::Nothing if has_waited => return Ready::NotYet,
+                AwaitedRequest::Nothing if has_waited => return NextPiece::NotYet,
                 AwaitedRequest::Nothing => {
                     let waited = self.made.wait_timeout(places, patience);
                     (places, has_waited) = (waited.unwrap_or_else(PoisonError::into_inner).0, true);
@@ -364,10 +364,10 @@ impl<B, M> Places<B, M> {
         match (piece, end) {
             (Some((made, held)), _) => {
                 self.held = self.held.saturating_sub(held);
-                AwaitedRequest::Ready(Ready::Made(Ok(made)))
+                AwaitedRequest::NextPiece(NextPiece::Output(Ok(made)))
             }
-            (None, Some(Err(panic))) => AwaitedRequest::Ready(Ready::Panicked(panic)),
-            (None, Some(Ok(Err(error)))) => AwaitedRequest::Ready(Ready::Made(Err(error))),
+            (None, Some(Err(panic))) => AwaitedRequest::NextPiece(NextPiece::Panicked(panic)),
+            (None, Some(Ok(Err(error)))) => AwaitedRequest::NextPiece(NextPiece::Output(Err(error))),
             (None, Some(Ok(Ok(())))) => AwaitedRequest::Over,
             (None, None) => AwaitedRequest::Nothing,
         }

@@ -48,7 +48,7 @@ fn within<T>(now: &AtomicUsize, most: &AtomicUsize, run: impl FnOnce() -> T) -> 
 impl Source for ScriptedSource {
     type Request = (usize, Script);
     type Bytes = u64;
-    type Made = usize;
+    type Output = usize;
 
     fn size(&self, (_, script): &(usize, Script)) -> u64 {
         script.size
@@ -69,7 +69,12 @@ impl Source for ScriptedSource {
         Ok(script.size)
     }
 
-    fn make(&self, (number, script): &(usize, Script), _bytes: u64, give: Give<'_, usize>) -> Result<()> {
+    fn make(
+        &self,
+        (number, script): &(usize, Script),
+        _bytes: u64,
+        give: PieceSink<'_, usize>,
+    ) -> Result<()> {
         self.0.makers.lock().unwrap().insert(this_thread());
         self.0.bytes.lock().unwrap().0 -= script.size;
         within(&self.0.making, &self.0.most_making, || sleep(MILLI * script.make_ms));
@@ -213,7 +218,7 @@ impl Drop for GrownPiece {
 impl Source for Growing {
     type Request = ();
     type Bytes = ();
-    type Made = GrownPiece;
+    type Output = GrownPiece;
 
     fn size(&self, (): &()) -> u64 {
         10
@@ -223,7 +228,7 @@ impl Source for Growing {
         Ok(())
     }
 
-    fn make(&self, (): &(), (): (), give: Give<'_, GrownPiece>) -> Result<()> {
+    fn make(&self, (): &(), (): (), give: PieceSink<'_, GrownPiece>) -> Result<()> {
         for _ in 0..self.pieces {
             let there = self.there.fetch_add(100, Ordering::SeqCst) + 100;
             self.most.fetch_max(there, Ordering::SeqCst);
@@ -270,7 +275,7 @@ struct NumberSource {
 impl Source for NumberSource {
     type Request = (usize, usize);
     type Bytes = ();
-    type Made = usize;
+    type Output = usize;
 
     fn read(&self, (number, _): &(usize, usize)) -> Result<()> {
         // The later ones are done before the first.
@@ -278,7 +283,7 @@ impl Source for NumberSource {
         Ok(())
     }
 
-    fn make(&self, (number, pieces): &(usize, usize), (): (), give: Give<'_, usize>) -> Result<()> {
+    fn make(&self, (number, pieces): &(usize, usize), (): (), give: PieceSink<'_, usize>) -> Result<()> {
         (0..*pieces).take_while(|_| give(*number)).for_each(drop);
         match self.fails == Some(*number) {
             true => Err(Error::new(ErrorKind::Argument, format!("behind the pieces of {number}"))),

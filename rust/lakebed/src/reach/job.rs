@@ -49,12 +49,12 @@ pub(crate) struct ReachJob<R: Reach> {
     /// Of the rows of a plan.
     plan: Option<PlanColumns>,
     /// For rows that people delete by: what is looked at again once they are there.
-    look: Option<Look>,
+    look: Option<Recheck>,
 }
 
 /// How the table is looked at after it was walked.
 #[derive(Serialize, Deserialize)]
-struct Look {
+struct Recheck {
     seen: VisitedSet,
     retention: Option<Retention>,
 }
@@ -81,7 +81,7 @@ pub(super) fn planned<R: Reach>(
     let roots = WalkRoots::of(&mut walk, removal.is_some());
     let named = roots.named(&walk)?;
     let (seed, options) = (seed(), options.clone());
-    let look = removal.is_some().then(|| Look { seen, retention: retention.copied() });
+    let look = removal.is_some().then(|| Recheck { seen, retention: retention.copied() });
     let plan = retention.map(|rules| PlanColumns::of_expiry(reach.table(), rules)).transpose()?;
     let job = ReachJob::<R> { manifests, seed, moved, roots, options, plan, look };
     let made = vec![(1, job.piece(&named)?)];
@@ -122,7 +122,7 @@ impl<R: Reach> Job for ReachJob<R> {
     fn reduce(&self, step: usize, process: &Process) -> Result<Box<dyn Reduce>> {
         let options = self.options.clone();
         match &self.look {
-            Some(Look { seen, retention }) if step > 0 => {
+            Some(Recheck { seen, retention }) if step > 0 => {
                 let looks = Looks::at_paths(newest_of::<R>(process)?, *retention, &options)?;
                 let (seen, columns) = (seen.clone(), options.columns);
                 Ok(Box::new(LookAgain::new(looks, seen, Notes::default(), columns)))

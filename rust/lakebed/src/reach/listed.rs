@@ -9,9 +9,9 @@ use arrow_array::types::Int64Type;
 use arrow_array::{ArrayRef, RecordBatch};
 
 use super::kind::Kind;
-use super::listing::{Details, InOne, ListedFolder, list};
+use super::listing::{Details, FolderFiles, ListedFolder, list};
 use super::moved::MovedTable;
-use super::orphans::Take;
+use super::orphans::RecordSink;
 use super::other_tables::{OtherTable, TableEvidence, passed_over, shown};
 use super::partitioner::{Keys, PartitionedRecords, Partitioner, name};
 use super::prefixes::{LastPath, Prefixes, is_absolute};
@@ -59,7 +59,7 @@ struct KnownFolder {
 
 /// A piece of what is listed.
 pub(super) enum ListedPiece {
-    Folder(InOne),
+    Folder(FolderFiles),
     /// Rows of a listing.
     Rows(RecordBatch),
 }
@@ -179,7 +179,7 @@ impl ListedRecords {
     /// Adds the files of a piece. Returns records that are complete by now.
     pub(super) fn take(&mut self, piece: ListedPiece) -> Result<Vec<RecordBatch>> {
         match piece {
-            ListedPiece::Folder(InOne { files, tables }) => {
+            ListedPiece::Folder(FolderFiles { files, tables }) => {
                 tables.into_iter().for_each(|table| self.take_table(table));
                 files.iter().try_for_each(|(path, file)| {
                     let path = self.storage.place(path)?;
@@ -271,7 +271,7 @@ impl ListedRecords {
     ///
     /// # Errors
     /// As [`OtherTable::walk`].
-    pub(super) fn finish(&mut self, threads: usize, whole: bool, take: &mut Take<'_>) -> Result<()> {
+    pub(super) fn finish(&mut self, threads: usize, whole: bool, take: &mut RecordSink<'_>) -> Result<()> {
         for table in std::mem::take(&mut self.tables) {
             let partitioner = |moved| self.partitioner(moved, whole);
             for folder in table.walk(&self.storage, threads, &partitioner, take)? {
@@ -349,7 +349,7 @@ fn named(fact: Fact, key: &str) -> Record<'_> {
 pub(super) fn misspelled(path: &str, reached: &str) -> Error {
     let message = format!(
         "the listing spells the path of {reached} in another way: inventories of buckets have URL-encoded paths, other \
-         lists other cases, Unicode normalizations or slashes. Give a listing with the paths of the storage, decoded \
+         lists other cases, Unicode normalizations or slashes. PieceSink a listing with the paths of the storage, decoded \
          (urllib.parse.unquote_plus)"
     );
     Error::new(ErrorKind::Location, message).in_file(path)
@@ -361,7 +361,7 @@ fn folders(
     details: Details,
     storage: &Arc<dyn Storage>,
     notes: &Notes,
-) -> impl Iterator<Item = Result<InOne>> + Send + use<> {
+) -> impl Iterator<Item = Result<FolderFiles>> + Send + use<> {
     let (storage, notes) = (Arc::clone(storage), notes.clone());
     places.into_iter().flat_map(move |place| list(&place, details, &storage, &notes))
 }

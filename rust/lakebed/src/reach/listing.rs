@@ -9,7 +9,7 @@ use super::prefixes::Prefixes;
 use crate::credentials::without_credentials;
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
-use crate::pipeline::{Levels, Look};
+use crate::pipeline::{FolderListing, Levels};
 use crate::relocate::below;
 use crate::storage::{Contents, ListedFile, Storage};
 
@@ -38,7 +38,7 @@ pub(crate) struct ListedFolder {
 pub(super) type LocatedFile = (String, ListedFile);
 
 /// What is in one folder.
-pub(super) struct InOne {
+pub(super) struct FolderFiles {
     pub(super) files: Vec<LocatedFile>,
     pub(super) tables: Vec<OtherTable>,
 }
@@ -56,7 +56,7 @@ pub(super) fn list(
     details: Details,
     storage: &Arc<dyn Storage>,
     notes: &Notes,
-) -> impl Iterator<Item = Result<InOne>> + use<> {
+) -> impl Iterator<Item = Result<FolderFiles>> + use<> {
     let folders = vec![place.location.clone()];
     let looks =
         FolderLister { place: place.clone(), details, storage: Arc::clone(storage), notes: notes.clone() };
@@ -86,10 +86,10 @@ struct FolderLister {
     notes: Notes,
 }
 
-impl Look for FolderLister {
-    type Found = InOne;
+impl FolderListing for FolderLister {
+    type Output = FolderFiles;
 
-    fn look(&self, folder: &str) -> Result<(Option<InOne>, Vec<String>)> {
+    fn look(&self, folder: &str) -> Result<(Option<FolderFiles>, Vec<String>)> {
         let Some(Contents { files, folders }) = self.storage.contents(folder)? else {
             // A folder that was deleted after it was listed has no files either.
             return if folder == self.place.location && !self.place.is_optional {
@@ -103,7 +103,7 @@ impl Look for FolderLister {
         let other = other_in(&self.place, folder, names, &folders.names, &self.storage)?;
         let mut tables: Vec<OtherTable> = other.into_iter().collect();
         if tables.iter().any(|table| table.has_folder) {
-            return Ok((Some(InOne { files: Vec::new(), tables }), Vec::new()));
+            return Ok((Some(FolderFiles { files: Vec::new(), tables }), Vec::new()));
         }
         let within = |path: &str, is_folder| {
             below(path, &self.place.location).is_some_and(|rest| (self.place.rule)(rest, is_folder))
@@ -128,7 +128,7 @@ impl Look for FolderLister {
         // Other tables may be where no file is looked at.
         let paths = names.map(|name| format!("{folder}/{name}")).collect();
         let is_empty = files.is_empty() && tables.is_empty();
-        Ok(((!is_empty).then_some(InOne { files, tables }), paths))
+        Ok(((!is_empty).then_some(FolderFiles { files, tables }), paths))
     }
 }
 

@@ -184,11 +184,15 @@ struct FoundOrphans {
 }
 
 /// Takes records of files.
-pub(super) type Take<'t> = dyn FnMut(RecordBatch) -> Result<()> + 't;
+pub(super) type RecordSink<'t> = dyn FnMut(RecordBatch) -> Result<()> + 't;
 
 /// Gives every file that a table names, including those that it lists as deleted: engines do not delete these
 /// as orphans either.
-pub(super) fn take_walk(mut walk: Walk, partitioner: &Arc<Partitioner>, take: &mut Take<'_>) -> Result<()> {
+pub(super) fn take_walk(
+    mut walk: Walk,
+    partitioner: &Arc<Partitioner>,
+    take: &mut RecordSink<'_>,
+) -> Result<()> {
     let mut records = partitioner.new_records();
     let paths = walk.files.reached().iter().map(|file| file.path.as_str());
     records.push_reached(paths.chain(walk.files.named().iter().map(String::as_str)))?;

@@ -8,7 +8,7 @@ use super::kind::Kinds;
 use super::listing::ListedFolder;
 use super::looks::{VisitedSet, until_nothing_is_new};
 use super::moved::MovedTable;
-use super::orphans::{Take, take_walk};
+use super::orphans::{RecordSink, take_walk};
 use super::partitioner::Partitioner;
 use super::walk::{Walk, WalkOptions};
 use crate::columnar::Decoding;
@@ -134,7 +134,7 @@ impl OtherTable {
         storage: &Arc<dyn Storage>,
         threads: usize,
         partitioner: &dyn Fn(Option<MovedTable>) -> Partitioner,
-        take: &mut Take<'_>,
+        take: &mut RecordSink<'_>,
     ) -> Result<HashSet<String>> {
         let own = self.has_folder.then(|| self.location.clone());
         let mut folders: HashSet<String> = own.into_iter().collect();

@@ -10,7 +10,7 @@ use super::partitioner::PARTS;
 use super::record::foreign;
 use crate::distributed::{from_ipc, ipc};
 use crate::error::Result;
-use crate::pipeline::{Give, Pipeline, Source, Width};
+use crate::pipeline::{PieceSink, Pipeline, Source, Width};
 use crate::record::column;
 use crate::scan::Batches;
 use crate::spill::{HELD_BYTES, Spill, SpilledRange};
@@ -137,13 +137,13 @@ struct PartSource {
 impl Source for PartSource {
     type Request = u32;
     type Bytes = Vec<RecordBatch>;
-    type Made = RecordBatch;
+    type Output = RecordBatch;
 
     fn read(&self, part: &u32) -> Result<Vec<RecordBatch>> {
         self.parts.part(*part)
     }
 
-    fn make(&self, _part: &u32, records: Vec<RecordBatch>, give: Give<'_, RecordBatch>) -> Result<()> {
+    fn make(&self, _part: &u32, records: Vec<RecordBatch>, give: PieceSink<'_, RecordBatch>) -> Result<()> {
         give((self.make)(&records)?);
         Ok(())
     }

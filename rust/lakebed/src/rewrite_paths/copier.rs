@@ -9,7 +9,7 @@ use lakebed_avro::Limits;
 use super::{Prefixes, RewritePaths};
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
-use crate::pipeline::{Give, Pipeline, Source, Width};
+use crate::pipeline::{PieceSink, Pipeline, Source, Width};
 use crate::reach::Kind;
 use crate::relocate::below;
 use crate::storage::{Storage, present, read_recorded};
@@ -158,7 +158,7 @@ where
 {
     type Request = CopyJob;
     type Bytes = Option<Buffer>;
-    type Made = Option<FileCopy>;
+    type Output = Option<FileCopy>;
 
     fn size(&self, job: &CopyJob) -> u64 {
         job.size.unwrap_or(0)
@@ -169,7 +169,12 @@ where
         if job.may_be_gone { present(read) } else { read.map(Some) }
     }
 
-    fn make(&self, job: &CopyJob, bytes: Option<Buffer>, give: Give<'_, Option<FileCopy>>) -> Result<()> {
+    fn make(
+        &self,
+        job: &CopyJob,
+        bytes: Option<Buffer>,
+        give: PieceSink<'_, Option<FileCopy>>,
+    ) -> Result<()> {
         give(bytes.map(|bytes| self.copied(job, bytes)).transpose()?);
         Ok(())
     }

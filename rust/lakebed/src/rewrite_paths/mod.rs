@@ -20,7 +20,7 @@ use std::sync::Arc;
 use arrow_buffer::Buffer;
 
 pub(crate) use copier::{Copier, CopyJob, Lengths};
-pub(crate) use moves::{IsOld, Moves, schema};
+pub(crate) use moves::{Moves, RootFilter, schema};
 pub(crate) use prefixes::Prefixes;
 
 use crate::error::Result;

@@ -16,7 +16,7 @@ use crate::scan::{Batches, Scan, ScanOptions, Step, limited, selected, threads};
 use crate::view::{select, whole};
 
 /// Whether a root existed when the table was copied before.
-pub(crate) type IsOld = Arc<dyn Fn(&Root) -> bool + Send + Sync>;
+pub(crate) type RootFilter = Arc<dyn Fn(&Root) -> bool + Send + Sync>;
 
 /// Rewritten files, to be copied from where they were written to their future paths, and all other files that
 /// a table reaches.
@@ -24,7 +24,7 @@ pub(crate) struct Moves<R> {
     reach: R,
     shared: Arc<MoveContext>,
     /// Which roots existed when the table was copied before; `None` where it was not copied.
-    is_old: Option<IsOld>,
+    is_old: Option<RootFilter>,
     options: ScanOptions,
     schema: SchemaRef,
 }
@@ -52,7 +52,7 @@ impl<R: Reach> Moves<R> {
         reach: R,
         prefixes: Arc<Prefixes>,
         copied: Arc<Lengths>,
-        is_old: Option<IsOld>,
+        is_old: Option<RootFilter>,
         options: ScanOptions,
     ) -> Result<Moves<R>> {
         let schema = schema(&options)?;

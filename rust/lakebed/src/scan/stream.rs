@@ -6,7 +6,7 @@ use arrow_array::RecordBatch;
 
 use super::{Batches, Content};
 use crate::error::Result;
-use crate::pipeline::{Give, Pipeline, Source, Width};
+use crate::pipeline::{PieceSink, Pipeline, Source, Width};
 use crate::storage::Storage;
 
 /// What the threads share: how a manifest is read and decoded.
@@ -126,7 +126,7 @@ struct ManifestBatches<S>(S);
 impl<S: ManifestSource> Source for ManifestBatches<S> {
     type Request = S::Manifest;
     type Bytes = Content;
-    type Made = RecordBatch;
+    type Output = RecordBatch;
 
     fn size(&self, manifest: &S::Manifest) -> u64 {
         self.0.size(manifest)
@@ -136,7 +136,7 @@ impl<S: ManifestSource> Source for ManifestBatches<S> {
         self.0.read(manifest)
     }
 
-    fn make(&self, manifest: &S::Manifest, content: Content, give: Give<'_, RecordBatch>) -> Result<()> {
+    fn make(&self, manifest: &S::Manifest, content: Content, give: PieceSink<'_, RecordBatch>) -> Result<()> {
         for batch in self.0.open(manifest, content, 1)? {
             if !give(batch?) {
                 break;

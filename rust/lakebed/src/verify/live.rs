@@ -30,7 +30,7 @@ impl IdentityKeys {
 
 /// Counts files by the hashes of their identities.
 #[derive(Default)]
-pub(super) struct Live {
+pub(super) struct IdentityCounts {
     counts: HashMap<u128, Count>,
     /// The number of identities that are added more than once, or deleted more often than added.
     odd: usize,
@@ -56,7 +56,7 @@ pub(super) enum FileState {
     Gone,
 }
 
-impl Live {
+impl IdentityCounts {
     /// Counts an entry that adds the file (1) or deletes it (-1).
     pub(super) fn count(&mut self, hashed: u128, sign: i32) {
         let count = self.counts.entry(hashed).or_default();
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn files_are_met_as_often_as_they_are_live() {
-        let (keys, mut live) = (IdentityKeys::default(), Live::default());
+        let (keys, mut live) = (IdentityKeys::default(), IdentityCounts::default());
         let entries = [("a", 1), ("b", 1), ("b", 1), ("c", -1), ("d", -1), ("d", 1)];
         for (name, sign) in entries {
             live.count(keys.hashed(name.as_bytes()), sign);
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn a_file_that_is_added_again_is_right() {
-        let (keys, mut live) = (IdentityKeys::default(), Live::default());
+        let (keys, mut live) = (IdentityKeys::default(), IdentityCounts::default());
         for (name, sign) in [("a", -1), ("a", 1), ("a", 1)] {
             live.count(keys.hashed(name.as_bytes()), sign);
         }

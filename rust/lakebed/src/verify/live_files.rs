@@ -7,14 +7,14 @@ use arrow_array::RecordBatch;
 use super::finding::{Finding, Severity};
 use super::inventory::NamedFile;
 use super::links::Targets;
-use super::live::{FileState, Live};
+use super::live::{FileState, IdentityCounts};
 use super::manifests::{Entry, ManifestFindings};
 use super::totals::{Claim, ContentTotals};
 use crate::error::{ErrorKind, Result};
 
 /// The live files, their totals, and whether all that names them could be read.
 pub(super) struct LiveFiles {
-    live: Live,
+    live: IdentityCounts,
     totals: ContentTotals,
     targets: Targets,
     is_whole: bool,
@@ -23,7 +23,7 @@ pub(super) struct LiveFiles {
 impl LiveFiles {
     pub(super) fn new(is_whole: bool) -> LiveFiles {
         LiveFiles {
-            live: Live::default(),
+            live: IdentityCounts::default(),
             totals: ContentTotals::default(),
             targets: Targets::default(),
             is_whole,

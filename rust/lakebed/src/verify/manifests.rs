@@ -16,7 +16,7 @@ use super::{CheckedEntries, ENTRY_SIGN, EntryBatches, IDENTITY_COLUMN, WholeEntr
 use crate::distributed::foreign;
 use crate::error::Result;
 use crate::notes::Notes;
-use crate::pipeline::{Give, Pipeline, Source, Width};
+use crate::pipeline::{PieceSink, Pipeline, Source, Width};
 use crate::record::column;
 use crate::storage::{Storage, read_recorded};
 use crate::view::whole;
@@ -112,7 +112,7 @@ impl<E: WholeEntries> CheckedManifests<E> {
 impl<E: WholeEntries> Source for CheckedManifests<E> {
     type Request = Arc<NamedManifest<E::Manifest>>;
     type Bytes = Result<Buffer>;
-    type Made = ManifestFindings;
+    type Output = ManifestFindings;
 
     fn size(&self, named: &Self::Request) -> u64 {
         self.entries.place_of(&named.manifest).1.unwrap_or(0)
@@ -128,7 +128,7 @@ impl<E: WholeEntries> Source for CheckedManifests<E> {
         &self,
         named: &Self::Request,
         bytes: Result<Buffer>,
-        give: Give<'_, ManifestFindings>,
+        give: PieceSink<'_, ManifestFindings>,
     ) -> Result<()> {
         let (path, _) = self.entries.place_of(&named.manifest);
         let (taken, notes, mut within) = (TakenEntries::default(), Notes::default(), Vec::new());

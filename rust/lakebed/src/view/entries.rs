@@ -15,7 +15,7 @@ pub(crate) const IDENTITY_COLUMN: &str = "_identity";
 
 /// How a column of a view is made from entries.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Make<O> {
+pub(crate) enum ColumnRecipe<O> {
     /// The entry's own column of this name.
     Copy(&'static str),
     /// A column that the scan adds to the entries under this name.
@@ -34,22 +34,22 @@ pub(crate) struct ViewColumn<O> {
     /// Its name in the view.
     pub(crate) name: &'static str,
     /// How it is made.
-    pub(crate) make: Make<O>,
+    pub(crate) make: ColumnRecipe<O>,
 }
 
 /// A column of a view, as tables of columns write it.
-pub(crate) const fn column<O: Copy>(name: &'static str, make: Make<O>) -> ViewColumn<O> {
+pub(crate) const fn column<O: Copy>(name: &'static str, make: ColumnRecipe<O>) -> ViewColumn<O> {
     ViewColumn { name, make }
 }
 
 /// A column that has the name that it has in entries.
 pub(crate) const fn copy<O: Copy>(name: &'static str) -> ViewColumn<O> {
-    column(name, Make::Copy(name))
+    column(name, ColumnRecipe::Copy(name))
 }
 
 /// A column that the scan adds to the entries under the name that it has in the view.
 pub(crate) const fn given<O: Copy>(name: &'static str, data_type: fn() -> DataType) -> ViewColumn<O> {
-    column(name, Make::Given(name, data_type))
+    column(name, ColumnRecipe::Given(name, data_type))
 }
 
 /// The columns that a format makes itself, and what it makes them of besides entries.
@@ -89,20 +89,20 @@ impl<C: OwnColumns> EntryView<C> {
         needed: &[&str],
     ) -> EntryView<C> {
         let data_type = |column: &ViewColumn<C::Own>| match column.make {
-            Make::Copy(name) => fields
+            ColumnRecipe::Copy(name) => fields
                 .iter()
                 .find(|spec| spec.column == name)
                 .map_or(DataType::Null, |spec| (spec.data_type)()),
-            Make::Absent(data_type) | Make::Given(_, data_type) => data_type(),
-            Make::Manifest => DataType::Utf8,
-            Make::Own(made) => own.data_type(made),
+            ColumnRecipe::Absent(data_type) | ColumnRecipe::Given(_, data_type) => data_type(),
+            ColumnRecipe::Manifest => DataType::Utf8,
+            ColumnRecipe::Own(made) => own.data_type(made),
         };
         let schema: Vec<_> =
             columns.iter().map(|column| Field::new(column.name, data_type(column), true)).collect();
         let made_of = |column: &ViewColumn<C::Own>| match column.make {
-            Make::Copy(name) => vec![name],
-            Make::Absent(_) | Make::Given(..) | Make::Manifest => Vec::new(),
-            Make::Own(made) => own.input(made),
+            ColumnRecipe::Copy(name) => vec![name],
+            ColumnRecipe::Absent(_) | ColumnRecipe::Given(..) | ColumnRecipe::Manifest => Vec::new(),
+            ColumnRecipe::Own(made) => own.input(made),
         };
         let inputs: Vec<&str> = columns.iter().flat_map(made_of).chain(needed.iter().copied()).collect();
         let raw =
@@ -144,10 +144,10 @@ impl<C: OwnColumns> EntryView<C> {
         let mut shared = C::Cache::default();
         let columns = self.columns.iter().zip(self.schema.fields()).map(|(column, field)| {
             let array = match column.make {
-                Make::Copy(name) | Make::Given(name, _) => find(entries, name),
-                Make::Absent(_) => Ok(new_null_array(field.data_type(), rows)),
-                Make::Manifest => Ok(Arc::new(StringArray::new_repeated(manifest, rows)) as ArrayRef),
-                Make::Own(made) => self.own.build(made, entries, &mut shared),
+                ColumnRecipe::Copy(name) | ColumnRecipe::Given(name, _) => find(entries, name),
+                ColumnRecipe::Absent(_) => Ok(new_null_array(field.data_type(), rows)),
+                ColumnRecipe::Manifest => Ok(Arc::new(StringArray::new_repeated(manifest, rows)) as ArrayRef),
+                ColumnRecipe::Own(made) => self.own.build(made, entries, &mut shared),
             };
             array.map_err(|error| error.in_field(column.name))
         });

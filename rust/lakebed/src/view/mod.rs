@@ -23,7 +23,9 @@ pub(crate) use columns::{
 };
 pub use compaction::{ChosenFile, Compaction, FileDeletes};
 pub(crate) use compaction::{OptionTexts, compaction_plan};
-pub(crate) use entries::{EntryView, IDENTITY_COLUMN, Make, OwnColumns, ViewColumn, column, copy, given};
+pub(crate) use entries::{
+    ColumnRecipe, EntryView, IDENTITY_COLUMN, OwnColumns, ViewColumn, column, copy, given,
+};
 pub(crate) use filtered::filtered;
 pub(crate) use overlap::{groups, overlap};
 pub(crate) use summary::SummaryJob;

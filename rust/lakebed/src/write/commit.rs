@@ -91,7 +91,7 @@ pub(crate) fn commit<C: Commit>(mut work: C) -> Result<C::Outcome> {
         }
         written.settle()?;
         match publish_next(written.storage.as_ref(), &path, &bytes)? {
-            Publication::Made => {
+            Publication::Output => {
                 written.keep();
                 return work.made(base, next);
             }
@@ -113,7 +113,7 @@ pub(crate) fn commit<C: Commit>(mut work: C) -> Result<C::Outcome> {
 
 /// The outcome of publishing a file.
 pub(super) enum Publication {
-    Made,
+    Output,
     /// Another file has its name; the error of the storage, if there was one.
     Lost(Option<Error>),
     /// The storage does not report it; the error is not retryable.
@@ -129,13 +129,13 @@ pub(super) enum Publication {
 /// `Io`; the file is not there then.
 pub(super) fn publish_next(storage: &dyn Storage, path: &str, bytes: &[u8]) -> Result<Publication> {
     let failed = match storage.publish(path, ExistingFile::Refuse, bytes) {
-        Ok(true) => return Ok(Publication::Made),
+        Ok(true) => return Ok(Publication::Output),
         Ok(false) => None,
         Err(error) => Some(error),
     };
     let there = present(storage.read_range(path, 0, bytes.len() as u64 + 1));
     match (there, failed) {
-        (Ok(Some(there)), _) if there.as_slice() == bytes => Ok(Publication::Made),
+        (Ok(Some(there)), _) if there.as_slice() == bytes => Ok(Publication::Output),
         // A name that exists but cannot be read, yet or any more, belongs to another writer.
         (Ok(Some(_)), failed) | (Ok(None), failed @ None) => Ok(Publication::Lost(failed)),
         // A server may still execute a request that its client has given up.

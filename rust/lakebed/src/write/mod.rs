@@ -42,7 +42,7 @@ pub(crate) fn publish_new(storage: &dyn Storage, path: &str, bytes: &[u8]) -> Re
     // A store that ignores `Refuse` would overwrite it.
     let taken = present(storage.read_range(path, 0, 1))?.is_some();
     match if taken { Publication::Lost(None) } else { publish_next(storage, path, bytes)? } {
-        Publication::Made => Ok(()),
+        Publication::Output => Ok(()),
         // The storage has failed on the way: nothing was there before.
         Publication::Lost(Some(error)) if is_torn(storage, path, bytes) => {
             let _ = storage.remove(path);

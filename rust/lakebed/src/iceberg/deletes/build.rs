@@ -6,7 +6,7 @@ use arrow_array::{Array, BooleanArray, Int32Array, Int64Array, RecordBatch, Stri
 use arrow_select::filter::filter_record_batch;
 
 use super::equality::{EqualityBuilder, EqualityDelete};
-use super::sequence::{BySequence, Member};
+use super::sequence::{Member, SequencedDeletes};
 use super::stats::EqualityField;
 use super::{DeleteIndex, Vector};
 use crate::error::{Error, ErrorKind, Result};
@@ -155,8 +155,8 @@ impl DeleteIndexBuilder {
     pub(crate) fn finish(self, fields: Vec<EqualityField>) -> Result<DeleteIndex> {
         let fields = if self.equality.is_empty() { Vec::new() } else { fields };
         Ok(DeleteIndex {
-            by_path: BySequence::new(self.paths.len(), self.by_path),
-            by_partition: BySequence::new(self.partitions.len(), self.by_partition),
+            by_path: SequencedDeletes::new(self.paths.len(), self.by_path),
+            by_partition: SequencedDeletes::new(self.partitions.len(), self.by_partition),
             equality: self.equality.finish(self.partitions.len(), fields)?,
             partitions: self.partitions,
             paths: self.paths,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::{Array, Int32Array, ListArray, RecordBatch};
 
-use super::sequence::{BySequence, Member};
+use super::sequence::{Member, SequencedDeletes};
 use super::spans::SpanTree;
 use super::stats::{ColumnStats, EqualityField, StoredStats};
 use crate::error::{Error, ErrorKind, Result, fitting};
@@ -241,7 +241,7 @@ const FEW: usize = 16;
 /// Equality deletes in groups.
 #[derive(Debug, Default)]
 struct DeleteGroups {
-    deletes: BySequence,
+    deletes: SequencedDeletes,
     /// The ranges of large groups.
     spans: HashMap<usize, Spans>,
 }
@@ -257,7 +257,7 @@ struct Spans {
 
 impl DeleteGroups {
     fn new(groups: usize, members: Vec<Member>) -> DeleteGroups {
-        DeleteGroups { deletes: BySequence::new(groups, members), spans: HashMap::new() }
+        DeleteGroups { deletes: SequencedDeletes::new(groups, members), spans: HashMap::new() }
     }
 
     /// Trees for the large groups, each of the first column that the group's first delete compares.

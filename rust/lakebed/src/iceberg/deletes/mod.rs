@@ -32,7 +32,7 @@ use arrow_array::{Int64Array, RecordBatch, StringArray};
 pub(crate) use build::{DELETE_INPUT, DeleteIndexBuilder};
 use equality::EqualityDeletes;
 pub(crate) use marks::{MarkedDeletes, compared_ids, comparing, sent_deletes};
-use sequence::BySequence;
+use sequence::SequencedDeletes;
 pub(crate) use single::{SINGLE_INPUT, links, wrong};
 pub(crate) use stats::EqualityField;
 use stats::{ColumnStats, STATS_INPUT};
@@ -52,8 +52,8 @@ pub(crate) struct DeleteIndex {
     paths: HashMap<Box<str>, usize>,
     /// By the number of the path.
     vectors: Vec<Option<Vector>>,
-    by_path: BySequence,
-    by_partition: BySequence,
+    by_path: SequencedDeletes,
+    by_partition: SequencedDeletes,
     equality: EqualityDeletes,
     /// By the number of the delete.
     partition_of: Vec<usize>,

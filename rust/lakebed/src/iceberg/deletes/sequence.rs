@@ -12,19 +12,19 @@ pub(super) struct Member {
 
 /// The deletes of each group by sequence number; those with the same number keep their order.
 #[derive(Debug, Default)]
-pub(super) struct BySequence {
+pub(super) struct SequencedDeletes {
     /// The start of each group, and the end of the last.
     starts: Vec<usize>,
     sequences: Vec<i64>,
     deletes: Vec<i32>,
 }
 
-impl BySequence {
+impl SequencedDeletes {
     /// Sorts `members`, which are in the first `groups` groups.
-    pub(super) fn new(groups: usize, mut members: Vec<Member>) -> BySequence {
+    pub(super) fn new(groups: usize, mut members: Vec<Member>) -> SequencedDeletes {
         members.sort_unstable();
         let start = |group| members.partition_point(|member| member.group < group);
-        BySequence {
+        SequencedDeletes {
             starts: (0..=groups).map(start).collect(),
             sequences: members.iter().map(|member| member.sequence).collect(),
             deletes: members.iter().map(|member| member.delete).collect(),
@@ -70,13 +70,13 @@ mod tests {
     fn deletes_of_a_group_since_a_number() {
         let member = |group, sequence, delete| Member { group, sequence, delete };
         let members = vec![member(2, 5, 0), member(0, 4, 1), member(0, 2, 2), member(0, 4, 3)];
-        let deletes = BySequence::new(3, members);
+        let deletes = SequencedDeletes::new(3, members);
         assert_eq!(deletes.since(0, 3), [1, 3]);
         assert_eq!(deletes.since(0, i64::MIN), [2, 1, 3]);
         assert_eq!(
             (deletes.since(1, 0).len(), deletes.since(2, 6).len(), deletes.since(9, 0).len()),
             (0, 0, 0)
         );
-        assert!(BySequence::default().since(0, 0).is_empty());
+        assert!(SequencedDeletes::default().since(0, 0).is_empty());
     }
 }

@@ -15,7 +15,7 @@ const MOST_WIDE_BYTES: u64 = 64 << 20;
 
 /// How many bytes a character takes at least, and whether the first of them is the lowest.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Wide {
+struct CharacterWidth {
     bytes: usize,
     little: bool,
 }
@@ -47,7 +47,7 @@ impl<'f> Utf8<'f> {
         Ok(())
     }
 
-    fn decoded(&self, text: impl Read, wide: Wide) -> io::Result<String> {
+    fn decoded(&self, text: impl Read, wide: CharacterWidth) -> io::Result<String> {
         let (mut bytes, most) = (Vec::new(), self.limits.max_file_bytes.min(MOST_WIDE_BYTES));
         text.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
         if bytes.len() as u64 > most {
@@ -73,8 +73,8 @@ impl Read for Utf8<'_> {
 }
 
 /// The encoding of a text that begins with these bytes, unless that is UTF-8, and how many of them are its mark.
-fn encoding(head: &[u8]) -> (Option<Wide>, usize) {
-    let wide = |bytes, little, mark| (Some(Wide { bytes, little }), mark);
+fn encoding(head: &[u8]) -> (Option<CharacterWidth>, usize) {
+    let wide = |bytes, little, mark| (Some(CharacterWidth { bytes, little }), mark);
     match *head {
         [0, 0, 0xfe, 0xff] => wide(4, false, 4),
         [0xff, 0xfe, 0, 0] => wide(4, true, 4),
@@ -90,7 +90,7 @@ fn encoding(head: &[u8]) -> (Option<Wide>, usize) {
     }
 }
 
-fn decoded(bytes: &[u8], Wide { bytes: size, little }: Wide) -> Result<String> {
+fn decoded(bytes: &[u8], CharacterWidth { bytes: size, little }: CharacterWidth) -> Result<String> {
     let units = bytes.chunks_exact(size);
     let wrong = || Error::new(ErrorKind::Utf8, format!("the text is not UTF-{}", 8 * size));
     if !units.remainder().is_empty() {

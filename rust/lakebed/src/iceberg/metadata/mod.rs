@@ -120,7 +120,7 @@ impl TableMetadata {
 
 /// Which elements of a list are kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Which {
+pub enum ElementFilter {
     /// The current one.
     Current,
     /// Those with these ids, if they exist.
@@ -133,9 +133,9 @@ pub enum Which {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WantedElements {
     /// Schemas, besides the current one.
-    pub schemas: Which,
+    pub schemas: ElementFilter,
     /// Snapshots.
-    pub snapshots: Which,
+    pub snapshots: ElementFilter,
     /// The parent of every snapshot.
     pub lineage: bool,
     /// The snapshot log.
@@ -149,8 +149,8 @@ pub struct WantedElements {
 impl WantedElements {
     /// The current schema and snapshot, with which a table is opened.
     pub const CURRENT: WantedElements = WantedElements {
-        schemas: Which::Current,
-        snapshots: Which::Current,
+        schemas: ElementFilter::Current,
+        snapshots: ElementFilter::Current,
         lineage: false,
         snapshot_log: false,
         metadata_log: false,
@@ -159,8 +159,8 @@ impl WantedElements {
 
     /// Everything.
     pub const ALL: WantedElements = WantedElements {
-        schemas: Which::All,
-        snapshots: Which::All,
+        schemas: ElementFilter::All,
+        snapshots: ElementFilter::All,
         lineage: true,
         snapshot_log: true,
         metadata_log: true,

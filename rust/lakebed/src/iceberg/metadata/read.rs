@@ -15,7 +15,7 @@ use super::scanner::Scanner;
 use super::section::Section;
 use super::snapshot::{Lineage, Snapshot, SnapshotHead, SnapshotRef, StoredSnapshot};
 use super::stored::Strings;
-use super::{MetadataFile, TableMetadata, WantedElements, Which};
+use super::{ElementFilter, MetadataFile, TableMetadata, WantedElements};
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::discovery::table_folder;
 use crate::iceberg::partition::PartitionSpec;
@@ -68,7 +68,7 @@ impl TableMetadata {
         file: &MetadataFile,
         mut each: impl FnMut(Vec<Snapshot>) -> Result<()>,
     ) -> Result<()> {
-        let wanted = WantedElements { snapshots: Which::All, ..WantedElements::CURRENT };
+        let wanted = WantedElements { snapshots: ElementFilter::All, ..WantedElements::CURRENT };
         let known = Current { schema: Some(self.current_schema_id), snapshot: self.current_snapshot_id };
         let mut read = || {
             let mut draft = Draft::new(&wanted, known);

@@ -2,13 +2,13 @@
 
 use serde::de::DeserializeOwned;
 
-use super::Which;
+use super::ElementFilter;
 use super::scanner::{End, Scanner};
 use crate::error::{Error, Location, Result};
 
 /// The kept elements of a list of elements with ids.
 pub(super) struct Section<S, T> {
-    which: Which,
+    which: ElementFilter,
     make: fn(S) -> Result<T>,
     id: fn(&T) -> i64,
     kept: Vec<T>,
@@ -20,13 +20,13 @@ pub(super) struct Section<S, T> {
 
 impl<S: DeserializeOwned + Send, T> Section<S, T> {
     /// Nothing yet; `make` converts a stored element.
-    pub(super) fn new(which: Which, make: fn(S) -> Result<T>, id: fn(&T) -> i64) -> Section<S, T> {
+    pub(super) fn new(which: ElementFilter, make: fn(S) -> Result<T>, id: fn(&T) -> i64) -> Section<S, T> {
         Section { which, make, id, kept: Vec::new(), last: None, passed: false }
     }
 
     /// Takes the next element of the scanner, if any element is requested.
     pub(super) fn take_any(&mut self, scanner: &mut Scanner<'_>) -> Result<Option<&T>> {
-        if self.which != Which::All {
+        if self.which != ElementFilter::All {
             return Ok(None);
         }
         self.kept.push(scanner.made(self.make)?);
@@ -46,9 +46,9 @@ impl<S: DeserializeOwned + Send, T> Section<S, T> {
         current: Option<i64>,
     ) -> Result<()> {
         let wanted = match &self.which {
-            Which::All => true,
-            Which::Current => current == Some(id),
-            Which::Ids(ids) => current == Some(id) || ids.contains(&id),
+            ElementFilter::All => true,
+            ElementFilter::Current => current == Some(id),
+            ElementFilter::Ids(ids) => current == Some(id) || ids.contains(&id),
         };
         if wanted {
             self.kept.push(scanner.made(self.make)?);

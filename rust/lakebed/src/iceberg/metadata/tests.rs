@@ -246,7 +246,7 @@ fn only_wanted_fields_are_kept_in_any_order() {
         let current = read(&WantedElements::CURRENT);
         assert_eq!(ids(&current), (vec![1], vec![1]));
         assert!(current.snapshot_log.is_empty() && current.lineage.is_empty());
-        let some = WantedElements { snapshots: Which::Ids([3, 7].into()), ..WantedElements::CURRENT };
+        let some = WantedElements { snapshots: ElementFilter::Ids([3, 7].into()), ..WantedElements::CURRENT };
         let mut some = read(&some);
         some.snapshots.sort_by_key(|one| one.snapshot_id);
         assert_eq!(ids(&some), (vec![1, 3], vec![1]));

@@ -7,7 +7,7 @@ use crate::grouping::sums::sum;
 use crate::iceberg::groups::PartitionGroups;
 use crate::iceberg::manifest::{ADDED, DELETED};
 use crate::iceberg::manifest_list::ManifestFile;
-use crate::iceberg::metadata::{PartitionStatisticsFile, Snapshot, WantedElements, Which};
+use crate::iceberg::metadata::{ElementFilter, PartitionStatisticsFile, Snapshot, WantedElements};
 use crate::iceberg::scan::rows_of;
 use crate::iceberg::table::{Table, TableTypes};
 use crate::iceberg::view::Role;
@@ -65,8 +65,10 @@ fn newest(table: &Table) -> Result<Option<Newest>> {
         Some((ancestors.get(..=place)?, file.clone()))
     });
     let Some((path, file)) = found else { return Ok(None) };
-    let wanted =
-        WantedElements { snapshots: Which::Ids(path.iter().copied().collect()), ..WantedElements::CURRENT };
+    let wanted = WantedElements {
+        snapshots: ElementFilter::Ids(path.iter().copied().collect()),
+        ..WantedElements::CURRENT
+    };
     let mut later = table.read(&wanted)?.snapshots;
     later.retain(|snapshot| path.contains(&snapshot.snapshot_id));
     let of = later.iter().position(|snapshot| snapshot.snapshot_id == file.snapshot_id);

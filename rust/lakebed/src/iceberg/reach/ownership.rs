@@ -4,7 +4,7 @@
 use crate::credentials::without_credentials;
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::discovery::{FOLDER, current_metadata, is_metadata_file, is_table};
-use crate::iceberg::metadata::{METADATA_PATH, MetadataFile, TableMetadata, WantedElements, Which};
+use crate::iceberg::metadata::{ElementFilter, METADATA_PATH, MetadataFile, TableMetadata, WantedElements};
 use crate::iceberg::paths::resolved;
 use crate::iceberg::table::Table;
 use crate::notes::Notes;
@@ -56,7 +56,8 @@ pub(super) fn check_location(table: &Table, is_of_catalog: bool, spellings: &Pre
 /// Refuses a table whose metadata has no location, unless the files that the metadata names are below the folder that it
 /// was opened at: in a copied table they are those of the table there.
 fn check_unlocated(table: &Table, spellings: &Prefixes) -> Result<()> {
-    let wanted = WantedElements { snapshots: Which::All, metadata_log: true, ..WantedElements::CURRENT };
+    let wanted =
+        WantedElements { snapshots: ElementFilter::All, metadata_log: true, ..WantedElements::CURRENT };
     let metadata = table.read(&wanted)?;
     let lists = metadata.snapshots.iter().flat_map(|one| one.manifest_list.iter().chain(&one.manifests));
     let place = table.storage().place(table.location())?;

@@ -22,7 +22,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::reach::{self, Kind, Kinds, Partitioner, Reach, RootSets, SetId, WalkOptions, records};
 use crate::record::typed;
 use crate::relocate::below;
-use crate::rewrite_paths::{Copier, CopyJob, IsOld, Moves, Prefixes, RewritePaths};
+use crate::rewrite_paths::{Copier, CopyJob, Moves, Prefixes, RewritePaths, RootFilter};
 use crate::scan::{ScanOptions, threads};
 
 /// Writes the table's metadata with other paths; the rows are the files to copy.
@@ -56,7 +56,7 @@ pub(super) fn rewrite_paths(
     let mut copying = TableCopy { table, reach, prefixes, before, copier, copied: SetId::NONE };
     copying.all(named, job)?;
     let TableCopy { reach, prefixes, before, copier, .. } = copying;
-    let is_old = before.snapshots.map(|snapshots| -> IsOld {
+    let is_old = before.snapshots.map(|snapshots| -> RootFilter {
         Arc::new(move |root| root.snapshot_id.is_some_and(|id| snapshots.contains(&id)))
     });
     Ok(Box::new(Moves::new(reach, prefixes, copier.keep(), is_old, options)?))

@@ -107,7 +107,7 @@ impl PlanRowBuilder {
     fn shown(&self, rows: Batches) -> Batches {
         let schema = Arc::clone(&self.schema);
         match self.deletes.clone() {
-            Some(deletes) => Box::new(InFull { rows, schema, deletes, left: None }),
+            Some(deletes) => Box::new(FullDeletes { rows, schema, deletes, left: None }),
             None => rows,
         }
     }
@@ -176,7 +176,7 @@ impl Iterator for Cuts {
 }
 
 /// Rows with deletes in full in place of their numbers.
-struct InFull {
+struct FullDeletes {
     rows: Batches,
     schema: SchemaRef,
     deletes: StructArray,
@@ -184,7 +184,7 @@ struct InFull {
     left: Option<RecordBatch>,
 }
 
-impl InFull {
+impl FullDeletes {
     /// The first rows of what is left, as many as have few enough deletes together.
     fn show(&mut self, rows: &RecordBatch) -> Result<RecordBatch> {
         let name = DeletesAs::Files.column();
@@ -212,7 +212,7 @@ impl InFull {
     }
 }
 
-impl Iterator for InFull {
+impl Iterator for FullDeletes {
     type Item = Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Result<RecordBatch>> {

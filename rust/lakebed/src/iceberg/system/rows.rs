@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::iceberg::fields::{ENTRY, PARTITION};
 use crate::iceberg::manifest_list::Content;
 use crate::iceberg::manifest_list::ManifestFile;
-use crate::iceberg::metadata::{WantedElements, Which};
+use crate::iceberg::metadata::{ElementFilter, WantedElements};
 use crate::iceberg::metrics::MetricsView;
 use crate::iceberg::scan::rows_of;
 use crate::iceberg::table::{Table, TableTypes};
@@ -59,8 +59,9 @@ pub(super) fn lists(table: &Table, scope: Scope) -> Result<Vec<(i64, RecordBatch
             None => Ok(Vec::new()),
         },
         Scope::All => {
-            let snapshots =
-                table.read(&WantedElements { snapshots: Which::All, ..WantedElements::CURRENT })?.snapshots;
+            let snapshots = table
+                .read(&WantedElements { snapshots: ElementFilter::All, ..WantedElements::CURRENT })?
+                .snapshots;
             snapshots.iter().map(|snapshot| Ok((snapshot.snapshot_id, table.list_of(snapshot)?))).collect()
         }
     }

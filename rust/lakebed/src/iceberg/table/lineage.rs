@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::Table;
 use crate::error::Result;
-use crate::iceberg::metadata::{Snapshot, WantedElements, Which};
+use crate::iceberg::metadata::{ElementFilter, Snapshot, WantedElements};
 use crate::words::listed;
 
 /// The operation of commits that only add data files.
@@ -88,7 +88,7 @@ impl Table {
     /// The appends among the snapshots with these ids, in that order.
     fn appends_of(&self, ids: Vec<i64>) -> Result<Vec<Snapshot>> {
         let metadata = self.read(&WantedElements {
-            snapshots: Which::Ids(ids.iter().copied().collect()),
+            snapshots: ElementFilter::Ids(ids.iter().copied().collect()),
             ..WantedElements::CURRENT
         })?;
         let mut found: HashMap<i64, Snapshot> =

@@ -19,7 +19,7 @@ pub(crate) use travel::as_of;
 pub(crate) use types::{StoredTypes, TableTypes};
 
 use super::discovery::{current_metadata, table_folder};
-use super::metadata::{MetadataFile, Oddity, Snapshot, TableMetadata, WantedElements, Which};
+use super::metadata::{ElementFilter, MetadataFile, Oddity, Snapshot, TableMetadata, WantedElements};
 use super::types::Schema;
 use crate::columnar::Decoding;
 use crate::error::{Error, ErrorKind, Result};
@@ -204,7 +204,8 @@ impl Table {
     /// # Errors
     /// Those of [`TableMetadata::read`].
     pub fn schemas(&self) -> Result<BTreeMap<i32, Arc<Schema>>> {
-        let metadata = self.read(&WantedElements { schemas: Which::All, ..WantedElements::CURRENT })?;
+        let metadata =
+            self.read(&WantedElements { schemas: ElementFilter::All, ..WantedElements::CURRENT })?;
         Ok(metadata.schemas.into_iter().map(|schema| (schema.schema_id, schema)).collect())
     }
 }

@@ -7,7 +7,7 @@ use super::{CurrentSnapshot, Table, current_schema, head, schema_of};
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::discovery::current_metadata;
 use crate::iceberg::metadata::{
-    MAIN, MetadataFile, Oddity, RefKind, SnapshotLogEntry, TableMetadata, WantedElements, Which,
+    ElementFilter, MAIN, MetadataFile, Oddity, RefKind, SnapshotLogEntry, TableMetadata, WantedElements,
 };
 use crate::iceberg::types::Schema;
 use crate::notes::Notes;
@@ -106,20 +106,20 @@ impl Table {
     }
 
     fn schema_of_id(&self, id: i32) -> Result<Arc<Schema>> {
-        let metadata = self
-            .read(&WantedElements { schemas: Which::Ids([id.into()].into()), ..WantedElements::CURRENT })?;
+        let metadata = self.read(&WantedElements {
+            schemas: ElementFilter::Ids([id.into()].into()),
+            ..WantedElements::CURRENT
+        })?;
         schema_of(&metadata, id).map_err(|error| error.in_file(self.metadata_file()))
     }
 
     /// The metadata with this snapshot, which may not be the current one.
     fn read_snapshot(&self, id: Option<i64>) -> Result<Arc<TableMetadata>> {
         match id.filter(|id| self.metadata.snapshot(*id).is_none()) {
-            Some(id) => {
-                Ok(Arc::new(self.read(&WantedElements {
-                    snapshots: Which::Ids([id].into()),
-                    ..WantedElements::CURRENT
-                })?))
-            }
+            Some(id) => Ok(Arc::new(self.read(&WantedElements {
+                snapshots: ElementFilter::Ids([id].into()),
+                ..WantedElements::CURRENT
+            })?)),
             None => Ok(Arc::clone(&self.metadata)),
         }
     }

@@ -9,7 +9,7 @@ use arrow_schema::{Schema as ArrowSchema, SchemaRef};
 use super::Table;
 use crate::distributed::Distributed;
 use crate::error::{Error, ErrorKind, Result};
-use crate::iceberg::metadata::{Snapshot, SnapshotRef, WantedElements, Which};
+use crate::iceberg::metadata::{ElementFilter, Snapshot, SnapshotRef, WantedElements};
 use crate::iceberg::partition::partitions_of;
 use crate::iceberg::rewrite_paths::rewrite_paths;
 use crate::iceberg::system::SYSTEM_TABLES;
@@ -172,7 +172,7 @@ impl Table {
     pub(crate) fn refs_view(&self) -> Result<RecordBatch> {
         let named = self.metadata.refs.values().map(|one| one.snapshot_id).collect();
         let metadata =
-            self.read(&WantedElements { snapshots: Which::Ids(named), ..WantedElements::CURRENT })?;
+            self.read(&WantedElements { snapshots: ElementFilter::Ids(named), ..WantedElements::CURRENT })?;
         let known: HashMap<i64, &Snapshot> =
             metadata.snapshots.iter().rev().map(|snapshot| (snapshot.snapshot_id, snapshot)).collect();
         let snapshot = |named: &SnapshotRef| known.get(&named.snapshot_id).copied();
@@ -181,7 +181,8 @@ impl Table {
 
     /// The view `schemas`: every version of the schema, in the order of the metadata.
     pub(crate) fn schemas_view(&self) -> Result<RecordBatch> {
-        let metadata = self.read(&WantedElements { schemas: Which::All, ..WantedElements::CURRENT })?;
+        let metadata =
+            self.read(&WantedElements { schemas: ElementFilter::All, ..WantedElements::CURRENT })?;
         schemas(&metadata.schemas, metadata.current_schema_id)
     }
 }

@@ -18,7 +18,7 @@ use crate::iceberg::metrics::{MetricsView, metric_values};
 use crate::iceberg::partition::PartitionType;
 use crate::record::{column as read, find, typed};
 use crate::scan::{DeletesAs, RESIDUAL};
-use crate::view::{self, IDENTITY_COLUMN, Make, OwnColumns, column, copy, given, project};
+use crate::view::{self, ColumnRecipe, IDENTITY_COLUMN, OwnColumns, column, copy, given, project};
 
 /// Which rows a scan over entries gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -92,7 +92,7 @@ pub(crate) enum Own {
 
 type ViewColumn = view::ViewColumn<Own>;
 
-const TUPLE: ViewColumn = column(PARTITION, Make::Own(Own::Partition));
+const TUPLE: ViewColumn = column(PARTITION, ColumnRecipe::Own(Own::Partition));
 
 /// The pinned columns of the common view.
 const COMMON: [ViewColumn; 12] = [
@@ -101,13 +101,13 @@ const COMMON: [ViewColumn; 12] = [
     copy("file_format"),
     TUPLE,
     copy("spec_id"),
-    column("bucket", Make::Absent(int32)),
-    column("level", Make::Absent(int32)),
+    column("bucket", ColumnRecipe::Absent(int32)),
+    column("level", ColumnRecipe::Absent(int32)),
     copy("record_count"),
     copy("file_size_in_bytes"),
-    column("schema_id", Make::Absent(int64)),
+    column("schema_id", ColumnRecipe::Absent(int64)),
     copy("sequence_number"),
-    column("created_at", Make::Absent(wall_clock)),
+    column("created_at", ColumnRecipe::Absent(wall_clock)),
 ];
 
 /// Iceberg's own columns of `files`.
@@ -126,10 +126,10 @@ const OF_FILES: [ViewColumn; 10] = [
 
 /// The columns of `deletes` after the common ones.
 const OF_DELETES: [ViewColumn; 7] = [
-    column("referenced_data_file", Make::Own(Own::TargetFile)),
+    column("referenced_data_file", ColumnRecipe::Own(Own::TargetFile)),
     copy("content_offset"),
     copy("content_size_in_bytes"),
-    column("cardinality", Make::Own(Own::Cardinality)),
+    column("cardinality", ColumnRecipe::Own(Own::Cardinality)),
     copy("equality_ids"),
     copy("file_sequence_number"),
     copy("snapshot_id"),
@@ -143,7 +143,7 @@ const ON_DEMAND: [ViewColumn; 3] =
 fn columns_of(role: Role) -> Vec<ViewColumn> {
     let entry = ENTRY.iter().map(|spec| if spec.column == PARTITION { TUPLE } else { copy(spec.column) });
     match role {
-        Role::Entries => entry.chain([column("manifest", Make::Manifest)]).collect(),
+        Role::Entries => entry.chain([column("manifest", ColumnRecipe::Manifest)]).collect(),
         Role::Files | Role::Identified | Role::Added | Role::History => {
             COMMON.into_iter().chain(OF_FILES).collect()
         }
@@ -171,13 +171,14 @@ impl EntryView {
         metrics: Option<(&'static str, MetricsView)>,
     ) -> Result<EntryView> {
         let mut known = columns_of(role);
-        known.extend(metrics.as_ref().map(|(name, _)| column(name, Make::Own(Own::Metrics))));
+        known.extend(metrics.as_ref().map(|(name, _)| column(name, ColumnRecipe::Own(Own::Metrics))));
         if columns.is_some() && role == Role::Deletes {
             known.extend(ON_DEMAND);
         }
         let mut columns = project(&known, |column| column.name, columns)?;
-        columns
-            .extend((role == Role::Identified).then_some(column(IDENTITY_COLUMN, Make::Own(Own::Identity))));
+        columns.extend(
+            (role == Role::Identified).then_some(column(IDENTITY_COLUMN, ColumnRecipe::Own(Own::Identity))),
+        );
         let mut needed = Vec::new();
         needed.extend((role.content() != Content::Both).then_some("content"));
         if columns.iter().any(|column| column.name == POSITIONS) {
@@ -191,8 +192,8 @@ impl EntryView {
     /// The ids of the columns whose metrics are needed; `None` where maps are shown as a whole.
     pub(crate) fn metrics_of(&self) -> Option<Vec<i32>> {
         let shown = self.columns().iter().zip(self.schema().fields()).any(|(column, field)| {
-            matches!(column.make, Make::Copy(_)) && matches!(field.data_type(), DataType::Map(..))
-                || matches!(column.make, Make::Own(Own::TargetFile))
+            matches!(column.make, ColumnRecipe::Copy(_)) && matches!(field.data_type(), DataType::Map(..))
+                || matches!(column.make, ColumnRecipe::Own(Own::TargetFile))
         });
         let of_metrics = || self.own().metrics.as_ref().map(MetricsView::field_ids);
         (!shown).then(|| of_metrics().unwrap_or_default())

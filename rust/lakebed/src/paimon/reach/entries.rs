@@ -52,14 +52,14 @@ impl ReachedManifest {
         kinds.any(&[self.kind(), Kind::Extra])
     }
 
-    fn uses(&self) -> Uses {
-        Uses { live: self.live, changes: self.changes, kind: self.kind() }
+    fn uses(&self) -> EntryScope {
+        EntryScope { live: self.live, changes: self.changes, kind: self.kind() }
     }
 }
 
 /// How the roots that reach a manifest use its entries.
 #[derive(Clone, Copy)]
-struct Uses {
+struct EntryScope {
     live: SetId,
     changes: SetId,
     kind: Kind,
@@ -121,7 +121,7 @@ pub(crate) struct TableTypes {
 
 impl RecordContext {
     /// The files that entries name, and the extra files beside them.
-    fn named(&self, entries: &RecordBatch, uses: Uses) -> Result<RecordBatch> {
+    fn named(&self, entries: &RecordBatch, uses: EntryScope) -> Result<RecordBatch> {
         let kinds = column::<Int8Array>(entries, "kind")?;
         let sizes = column::<Int64Array>(entries, "file_size")?;
         let paths = self.paths.of(entries, column(entries, "external_path")?)?;
@@ -152,7 +152,7 @@ impl RecordContext {
     }
 }
 
-impl Uses {
+impl EntryScope {
     /// The facts of an entry about its file, which it adds or deletes.
     fn facts(self, is_add: bool, identity: i64) -> impl Iterator<Item = (Fact, SetId, i64)> {
         let fact = if is_add { Fact::Reached } else { Fact::Deleted };

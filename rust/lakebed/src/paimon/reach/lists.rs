@@ -89,7 +89,7 @@ impl Lists {
     /// has none, the files that its snapshot added (Paimon's `SnapshotDeletion.java`,
     /// `ChangelogDeletion.java`). Other lists that they name may be missing; where they exist, engines do not
     /// delete the files that they name.
-    fn add(&mut self, root: usize, one: &SnapshotRoot, how: Use) {
+    fn add(&mut self, root: usize, one: &SnapshotRoot, how: ListScope) {
         let snapshot = &one.snapshot;
         let (base, base_size) = (&snapshot.base_manifest_list, snapshot.base_manifest_list_size);
         let (delta, delta_size) = (&snapshot.delta_manifest_list, snapshot.delta_manifest_list_size);
@@ -98,9 +98,9 @@ impl Lists {
             let list = self.named(name, size);
             if one.kind != RootKind::Changelog {
                 match how {
-                    Use::Own => list.used.live.push(root),
-                    Use::Added if is_base => list.used.kept.push(root),
-                    Use::Added | Use::All => list.used.changes.push(root),
+                    ListScope::Own => list.used.live.push(root),
+                    ListScope::Added if is_base => list.used.kept.push(root),
+                    ListScope::Added | ListScope::All => list.used.changes.push(root),
                 }
                 list.needed_by.extend(one.path.clone());
             } else if keeps_delta {
@@ -123,7 +123,7 @@ impl Lists {
 
 /// Which files of a snapshot's lists its root reaches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Use {
+pub(super) enum ListScope {
     /// Those that are live in the snapshot.
     Own,
     /// All that the entries of its commit add, because what was live before is known to be kept.
@@ -140,7 +140,7 @@ pub(super) enum Use {
 /// Those of reading lists and index manifests, also for a missing one.
 pub(super) fn named<'r>(
     table: &Table,
-    snapshot_roots: impl Iterator<Item = (&'r SnapshotRoot, usize, Use)>,
+    snapshot_roots: impl Iterator<Item = (&'r SnapshotRoot, usize, ListScope)>,
     (kinds, threads): (Kinds, usize),
     files: &mut NamedFiles,
     sets: &mut RootSets,

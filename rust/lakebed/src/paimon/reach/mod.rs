@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 pub(super) use self::branch_removal::BranchRemoval;
 pub(super) use self::entries::{Program, ReachedManifest, TableTypes};
-use self::lists::Use;
+use self::lists::ListScope;
 pub(super) use self::places::places;
 pub(super) use self::retention::{RETAIN_MAX, RETAIN_MIN, check_options, duration};
 use self::snapshot_roots::OtherFiles;
@@ -138,7 +138,7 @@ impl TableReach {
                 files.add(path.clone(), one.kind.file_kind(), Some(one.size), set, &mut sets);
             }
         }
-        let uses = all.iter().zip(first..).map(|(one, root)| (one, root, Use::Own));
+        let uses = all.iter().zip(first..).map(|(one, root)| (one, root, ListScope::Own));
         let (manifests, named) = lists::named(&self.table, uses, (kinds, threads), &mut files, &mut sets)?;
         Ok(WalkInputs { roots, sets, files, manifests, named, snapshot_roots: all })
     }
@@ -221,7 +221,7 @@ impl Reach for TableReach {
         let uses = new.map(|one| {
             // What was live before a snapshot is live in the one before it.
             let follows = all.iter().any(|other| other.precedes(one));
-            (one, TABLE, if follows { Use::Added } else { Use::All })
+            (one, TABLE, if follows { ListScope::Added } else { ListScope::All })
         });
         let wanted_files = (wanted.kinds, wanted.threads);
         let (mut manifests, named) = lists::named(&self.table, uses, wanted_files, &mut files, &mut sets)?;

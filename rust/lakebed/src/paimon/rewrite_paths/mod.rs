@@ -14,7 +14,7 @@ use super::table::Table;
 use crate::distributed::Distributed;
 use crate::error::{Error, ErrorKind, Result};
 use crate::reach::{Kind, Kinds, Reach, Root, RootSets, SetId};
-use crate::rewrite_paths::{Copier, CopyJob, IsOld, Lengths, Moves, Prefixes, RewritePaths, Since};
+use crate::rewrite_paths::{Copier, CopyJob, Lengths, Moves, Prefixes, RewritePaths, RootFilter, Since};
 use crate::scan::{ScanOptions, threads};
 
 /// Kinds of files that are always copied, also when they were copied before: they are small, and some change
@@ -44,7 +44,7 @@ pub(super) fn rewrite_paths(
         Copier::new(job, Arc::clone(&prefixes), table.location(), table.storage(), limits, reach.notes())?;
     let mut copying = TableCopy { table, prefixes: Arc::clone(&prefixes), copier };
     copying.all(named, old.as_ref())?;
-    let is_old = old.map(|old| -> IsOld { Arc::new(move |root| old.contains(&root.name)) });
+    let is_old = old.map(|old| -> RootFilter { Arc::new(move |root| old.contains(&root.name)) });
     Ok(Box::new(Moves::new(reach, prefixes, copying.copier.keep(), is_old, options)?))
 }
 

@@ -16,7 +16,7 @@ use crate::paimon::manifest::ADD;
 use crate::paimon::prune::{EntryPruner, PartitionPredicate};
 use crate::paimon::table::Table;
 use crate::paimon::view::{DATA_PATH, EntryView, ExternalFiles, POSITIONS, Vectors, deletes_view};
-use crate::pipeline::{Give, Pipeline, Source, Width, read_each};
+use crate::pipeline::{PieceSink, Pipeline, Source, Width, read_each};
 use crate::record::column;
 use crate::scan::{Batches, Scan as _, ScanOptions, threads};
 use crate::storage::Storage;
@@ -116,7 +116,7 @@ impl Reader {
 impl Source for Reader {
     type Request = IndexFiles;
     type Bytes = (Vectors, Vec<DeletionVector>);
-    type Made = RecordBatch;
+    type Output = RecordBatch;
 
     fn size(&self, file: &IndexFiles) -> u64 {
         file.bytes()
@@ -132,7 +132,7 @@ impl Source for Reader {
         &self,
         _: &IndexFiles,
         (vectors, loaded): (Vectors, Vec<DeletionVector>),
-        give: Give<'_, RecordBatch>,
+        give: PieceSink<'_, RecordBatch>,
     ) -> Result<()> {
         let positions = position_lists(loaded.iter().map(Some), &self.table.decoding().limits)?;
         give(vectors.rows(&self.view, Some(counts(&loaded)), Some(positions), &self.external)?);

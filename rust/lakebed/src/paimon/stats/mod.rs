@@ -30,7 +30,7 @@ pub(crate) const KEY_STATS_INPUT: [&str; 3] = ["row_count", "key_stats", "schema
 
 /// Which statistics of a file are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Of {
+enum StatsSource {
     /// Those of the file's columns, or of the columns that it names.
     Values,
     /// Those of the trimmed primary key.
@@ -43,7 +43,7 @@ type Names = Vec<Option<String>>;
 /// The statistics of some columns, in the types of the current schema.
 #[derive(Debug)]
 pub struct StatsView {
-    of: Of,
+    of: StatsSource,
     columns: Vec<DataField>,
     schemas: BTreeMap<i64, TableSchema>,
     fields: Fields,
@@ -94,7 +94,7 @@ impl StatsView {
         let columns = names.iter().map(find).collect::<Result<Vec<_>>>()?;
         let field = |column: &DataField| Field::new(&column.name, stats_type(column.ty.view_type()), true);
         let fields = columns.iter().map(field).collect();
-        Ok(StatsView { of: Of::Values, columns, schemas, fields, retyped, notes: Notes::default() })
+        Ok(StatsView { of: StatsSource::Values, columns, schemas, fields, retyped, notes: Notes::default() })
     }
 
     /// The same with bounds as they are stored, for pruning and for texts.
@@ -113,20 +113,20 @@ impl StatsView {
     /// The same columns, which must be keys, read from the statistics of keys.
     #[must_use]
     pub(crate) fn of_keys(self) -> StatsView {
-        StatsView { of: Of::Keys, ..self }
+        StatsView { of: StatsSource::Keys, ..self }
     }
 
     /// The columns of [`ENTRY`](super::fields::ENTRY) that it is made of.
     pub(crate) fn input(&self) -> &'static [&'static str] {
         match self.of {
-            Of::Values => &STATS_INPUT,
-            Of::Keys => &KEY_STATS_INPUT,
+            StatsSource::Values => &STATS_INPUT,
+            StatsSource::Keys => &KEY_STATS_INPUT,
         }
     }
 
     /// The bound rows and the null counts.
     fn stored<'e>(&self, entries: &'e RecordBatch) -> Result<SimpleStats<'e>> {
-        SimpleStats::of(entries, if self.of == Of::Keys { "key_stats" } else { "value_stats" })
+        SimpleStats::of(entries, if self.of == StatsSource::Keys { "key_stats" } else { "value_stats" })
     }
 
     /// For each row the names of the columns with statistics, where it names them.
@@ -135,8 +135,8 @@ impl StatsView {
         entries: &'e RecordBatch,
     ) -> Result<impl Fn(usize) -> Result<Option<Names>> + use<'e>> {
         let lists = match self.of {
-            Of::Values => vec![column(entries, "value_stats_cols")?, column(entries, "write_cols")?],
-            Of::Keys => Vec::new(),
+            StatsSource::Values => vec![column(entries, "value_stats_cols")?, column(entries, "write_cols")?],
+            StatsSource::Keys => Vec::new(),
         };
         Ok(move |row| {
             let names = lists.iter().find_map(|list| texts_at(list, row).transpose()).transpose()?;
@@ -203,8 +203,8 @@ impl StatsView {
             )
         })?;
         let all: Vec<i32> = match self.of {
-            Of::Values => schema.fields.iter().map(|field| field.id).collect(),
-            Of::Keys => schema.trimmed_primary_keys().iter().map(|field| field.id).collect(),
+            StatsSource::Values => schema.fields.iter().map(|field| field.id).collect(),
+            StatsSource::Keys => schema.trimmed_primary_keys().iter().map(|field| field.id).collect(),
         };
         let place = |column: &DataField| {
             let Some(written) = schema.field_by_id(column.id) else { return StatsPlace::NotThere };

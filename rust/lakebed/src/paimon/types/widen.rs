@@ -18,7 +18,7 @@ use crate::record::typed;
 /// Those of [`widen`].
 pub(crate) fn show(array: &ArrayRef, to: &DataType, name: &str, notes: &Notes) -> Result<ArrayRef> {
     let mut beyond = false;
-    let shown = Widen { beyond: &mut beyond }.array(array, to)?;
+    let shown = Conversion { beyond: &mut beyond }.array(array, to)?;
     if beyond {
         notes.add_once(format!(
             "times of {name:?} that do not fit Arrow's type for it, {to}, are shown as null: filters compare them \
@@ -38,15 +38,15 @@ pub(crate) fn show(array: &ArrayRef, to: &DataType, name: &str, notes: &Notes) -
 /// [`ErrorKind::Argument`] for types that differ in anything else; [`ErrorKind::Internal`] for nulls where `to`
 /// allows none.
 pub fn widen(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
-    Widen { beyond: &mut false }.array(array, to)
+    Conversion { beyond: &mut false }.array(array, to)
 }
 
 /// A conversion, and whether there was a time that the type has no room for.
-struct Widen<'b> {
+struct Conversion<'b> {
     beyond: &'b mut bool,
 }
 
-impl Widen<'_> {
+impl Conversion<'_> {
     fn array(&mut self, array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
         use DataType::{Decimal256, FixedSizeList, List, Map, Struct, Timestamp};
         match (array.data_type(), to) {

@@ -18,7 +18,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::field::{POSITION_DELETES, int32, int64, longs, utf8, wall_clock};
 use crate::notes::Notes;
 use crate::record::{column as read, find, typed};
-use crate::view::{Make, column, copy, given, project, whole};
+use crate::view::{ColumnRecipe, column, copy, given, project, whole};
 
 /// `file_format` of deletion vectors.
 const FORMAT: &str = "deletion-vector";
@@ -34,20 +34,20 @@ const DELETES: [ViewColumn; 18] = [
     given("file_path", utf8),
     given("file_format", utf8),
     own("partition", Own::Partition),
-    column("spec_id", Make::Absent(int32)),
+    column("spec_id", ColumnRecipe::Absent(int32)),
     copy("bucket"),
-    column("level", Make::Absent(int32)),
+    column("level", ColumnRecipe::Absent(int32)),
     given("record_count", int64),
-    column("file_size_in_bytes", Make::Copy("file_size")),
-    column("schema_id", Make::Absent(int64)),
-    column("sequence_number", Make::Absent(int64)),
-    column("created_at", Make::Absent(wall_clock)),
+    column("file_size_in_bytes", ColumnRecipe::Copy("file_size")),
+    column("schema_id", ColumnRecipe::Absent(int64)),
+    column("sequence_number", ColumnRecipe::Absent(int64)),
+    column("created_at", ColumnRecipe::Absent(wall_clock)),
     own(DATA_PATH, Own::FilePath),
-    column("referenced_file_name", Make::Copy("file_name")),
+    column("referenced_file_name", ColumnRecipe::Copy("file_name")),
     given("content_offset", int64),
     given("content_size_in_bytes", int64),
     given("cardinality", int64),
-    column("file_name", Make::Given("index_file_name", utf8)),
+    column("file_name", ColumnRecipe::Given("index_file_name", utf8)),
 ];
 
 /// The paths of data files outside the table, by partition row, bucket and name.

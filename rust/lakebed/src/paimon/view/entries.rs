@@ -16,7 +16,9 @@ use crate::field::{int32, ints, utf8};
 use crate::notes::Notes;
 use crate::record::column as read;
 use crate::scan::{DeletesAs, RESIDUAL};
-use crate::view::{self, IDENTITY_COLUMN, Make, OwnColumns, column, copy, given, planned_deletes, project};
+use crate::view::{
+    self, ColumnRecipe, IDENTITY_COLUMN, OwnColumns, column, copy, given, planned_deletes, project,
+};
 
 /// Which rows a scan over entries gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -74,7 +76,7 @@ pub(super) type ViewColumn = view::ViewColumn<Own>;
 
 /// A column that Paimon makes itself.
 pub(super) const fn own(name: &'static str, own: Own) -> ViewColumn {
-    column(name, Make::Own(own))
+    column(name, ColumnRecipe::Own(own))
 }
 
 /// `files`: the pinned columns of the common view, then Paimon's own.
@@ -83,14 +85,14 @@ const FILES: [ViewColumn; 24] = [
     own("file_path", Own::FilePath),
     own("file_format", Own::FileFormat),
     own("partition", Own::Partition),
-    column("spec_id", Make::Absent(int32)),
+    column("spec_id", ColumnRecipe::Absent(int32)),
     copy("bucket"),
     copy("level"),
-    column("record_count", Make::Copy("row_count")),
-    column("file_size_in_bytes", Make::Copy("file_size")),
+    column("record_count", ColumnRecipe::Copy("row_count")),
+    column("file_size_in_bytes", ColumnRecipe::Copy("file_size")),
     copy("schema_id"),
-    column("sequence_number", Make::Copy("max_sequence_number")),
-    column("created_at", Make::Copy("creation_time")),
+    column("sequence_number", ColumnRecipe::Copy("max_sequence_number")),
+    column("created_at", ColumnRecipe::Copy("creation_time")),
     copy("min_sequence_number"),
     copy("total_buckets"),
     copy("file_name"),
@@ -115,7 +117,10 @@ fn columns_of(role: Role) -> Vec<ViewColumn> {
     match role {
         // The partition is typed.
         Role::Entries => {
-            let more = [column("partition_row", Make::Copy("partition")), column("manifest", Make::Manifest)];
+            let more = [
+                column("partition_row", ColumnRecipe::Copy("partition")),
+                column("manifest", ColumnRecipe::Manifest),
+            ];
             let typed = |copied: ViewColumn| match copied.name {
                 "partition" => own("partition", Own::Partition),
                 _ => copied,

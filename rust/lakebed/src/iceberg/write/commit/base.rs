@@ -14,7 +14,9 @@ use super::head::HeadList;
 use crate::error::{Error, ErrorKind, Result, fitting};
 use crate::iceberg::discovery::FOLDER;
 use crate::iceberg::encryption::KEY_PROPERTY;
-use crate::iceberg::metadata::{METADATA_PATH, Snapshot, SnapshotRef, TableMetadata, WantedElements, Which};
+use crate::iceberg::metadata::{
+    ElementFilter, METADATA_PATH, Snapshot, SnapshotRef, TableMetadata, WantedElements,
+};
 use crate::iceberg::partition::PartitionSpec;
 use crate::iceberg::table::Table;
 use crate::iceberg::types::Schema;
@@ -27,7 +29,7 @@ use crate::write::MANIFEST_TARGET_BYTES;
 
 /// What a commit reads of the metadata: the current snapshot, and only the parents of the others.
 const WANTED: WantedElements =
-    WantedElements { schemas: Which::All, lineage: true, ..WantedElements::CURRENT };
+    WantedElements { schemas: ElementFilter::All, lineage: true, ..WantedElements::CURRENT };
 
 /// A table's metadata that a change is based on: the latest, with the earlier changes of the same commit.
 pub(super) struct Base {
@@ -186,7 +188,7 @@ impl Base {
         if self.snapshots.get().is_none() {
             let all = self
                 .table
-                .read(&WantedElements { snapshots: Which::All, ..WantedElements::CURRENT })?
+                .read(&WantedElements { snapshots: ElementFilter::All, ..WantedElements::CURRENT })?
                 .snapshots;
             _ = self.snapshots.set(all.into_iter().map(|one| (one.snapshot_id, one)).collect());
         }

@@ -29,7 +29,7 @@ const ADDS_VECTORS: [&str; 3] = ["overwrite", "delete", "replace"];
 
 /// Whose snapshots a change is checked against.
 #[derive(Clone, Copy, PartialEq)]
-enum Whose {
+enum HistoryOwner {
     /// Those of other commits.
     Others,
     /// Also those that earlier changes of the same commit have made: their caller may not have known them.
@@ -71,7 +71,7 @@ impl<'b> History<'b> {
     /// tuples are in the table's partition type.
     fn added(
         &self,
-        (whose, operations): (Whose, &[&str]),
+        (whose, operations): (HistoryOwner, &[&str]),
         content: i32,
         columns: &[&str],
         mut each: impl FnMut(&ManifestFile, &RecordBatch) -> Result<()>,
@@ -80,7 +80,7 @@ impl<'b> History<'b> {
             ["status", "snapshot_id", "file_path"].iter().chain(columns).copied().collect();
         let entries = CommitEntries::shown(self.base, &columns, self.types)?;
         let of_operation = |snapshot: &&&Snapshot| {
-            let is_meant = whose == Whose::Everyones || !self.base.is_own(snapshot.snapshot_id);
+            let is_meant = whose == HistoryOwner::Everyones || !self.base.is_own(snapshot.snapshot_id);
             let has = |operation| operations.contains(&operation);
             is_meant && snapshot.operation.as_deref().is_some_and(has)
         };
@@ -108,7 +108,7 @@ impl<'b> History<'b> {
     ) -> Result<Option<String>> {
         let columns: Vec<&str> = filter.into_iter().flat_map(FileFilter::input).collect();
         let mut first = None;
-        self.added((Whose::Others, operations), content, &columns, |manifest, entries| {
+        self.added((HistoryOwner::Others, operations), content, &columns, |manifest, entries| {
             let statuses = column::<Int32Array>(entries, "status")?;
             let mut found = BooleanBuffer::collect_bool(statuses.len(), |row| statuses.value(row) == status);
             if let Some(filter) = filter {
@@ -158,7 +158,7 @@ impl<'b> History<'b> {
             return Ok(());
         }
         // Each snapshot is checked separately: a vector may have replaced another.
-        self.added((Whose::Everyones, &ADDS_DELETES), DELETES, &DELETE_INPUT, |manifest, entries| {
+        self.added((HistoryOwner::Everyones, &ADDS_DELETES), DELETES, &DELETE_INPUT, |manifest, entries| {
             let contents = column::<Int32Array>(entries, "content")?.values();
             let pairs = column::<Int32Array>(entries, "status")?.values().iter().zip(contents);
             let added = pairs.map(|(status, content)| {
@@ -199,14 +199,14 @@ impl<'b> History<'b> {
             let row = (0..entries.num_rows()).find(is_meant);
             Ok(row.map(|row| names.value(row).to_owned()))
         };
-        self.added((Whose::Others, &REMOVES_DATA), DATA, &[], |_, entries| {
+        self.added((HistoryOwner::Others, &REMOVES_DATA), DATA, &[], |_, entries| {
             refuse(
                 named(entries, DELETED, "file_path", false)?,
                 "was removed meanwhile, and this commit adds deletes for it",
             )
         })?;
         let columns = ["referenced_data_file", "content_offset"];
-        self.added((Whose::Everyones, &ADDS_VECTORS), DELETES, &columns, |manifest, entries| {
+        self.added((HistoryOwner::Everyones, &ADDS_VECTORS), DELETES, &columns, |manifest, entries| {
             let offsets = column::<Int64Array>(entries, "content_offset")?;
             let are_vectors = (0..offsets.len()).map(|row| Some(offsets.is_valid(row)));
             let vectors = rows_where(entries, &are_vectors.collect())?;

@@ -100,7 +100,7 @@ impl RewrittenManifests {
         let new = if self.how.sort {
             let partition = PartitionType::new(base.schema());
             let bucket_first = is_bucket_first(base.schema());
-            let sorted = ByPartition { base, partition, bucket_first };
+            let sorted = PartitionOrder { base, partition, bucket_first };
             let mut sorter = Sorter::new(sorted, self.how.memory_bytes);
             live.try_for_each(|entries| sorter.push(entries?))?;
             writer.manifests(&mut sorter.sorted(SORTED_ROWS)?)?
@@ -134,7 +134,7 @@ impl RewrittenManifests {
 
 /// Entries sorted by the values of their partition, then by bucket, or by bucket first; the order within a
 /// bucket is kept.
-struct ByPartition<'b> {
+struct PartitionOrder<'b> {
     base: &'b Base,
     partition: PartitionType,
     bucket_first: bool,
@@ -149,7 +149,7 @@ fn is_bucket_first(schema: &TableSchema) -> bool {
         && !is_on(schema, "data-evolution.enabled", false)
 }
 
-impl Sortable for ByPartition<'_> {
+impl Sortable for PartitionOrder<'_> {
     fn keys(&self, entries: &RecordBatch) -> Result<Vec<ArrayRef>> {
         let values = decode_rows(column::<BinaryArray>(entries, "partition")?, &self.partition.stored)?;
         let mut columns = values.columns().to_vec();
