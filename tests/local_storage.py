@@ -32,6 +32,17 @@ class LocalStorage:
         return [child.name for child in folder.iterdir()] if folder.is_dir() else []
 
 
+class SomeFiles(LocalStorage):
+    """A storage of local files, some of which have another content, by the ends of their paths."""
+
+    def __init__(self, **contents: bytes) -> None:
+        self.contents = contents
+
+    def read(self, path: str, start: int | None = None, end: int | None = None) -> bytes:
+        content = next((one for name, one in self.contents.items() if path.endswith(name)), None)
+        return super().read(path, start, end) if content is None else content[start:end]
+
+
 class WritableLocalStorage(LocalStorage):
     """The same, which can be written to."""
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import malformed_iceberg as iceberg
 import malformed_paimon as paimon
+import malformed_skipping as skipping
 from malformed_columnar import columnar
 
 MALFORMED = Path(__file__).resolve().parent / "data" / "malformed"
@@ -23,12 +24,14 @@ def files() -> dict[str, bytes]:
         "iceberg_manifest": iceberg.manifest,
         "iceberg_manifest_list": iceberg.manifest_list,
         "iceberg_vector": iceberg.vector,
+        "iceberg_partition_stats": skipping.partition_stats,
         "paimon_snapshot": paimon.snapshot,
         "paimon_schema": paimon.schema,
         "paimon_manifest_list": lambda: [*paimon.manifest_list(), *columnar("list")],
         "paimon_manifest": lambda: [*paimon.manifest(), *columnar("manifest")],
         "paimon_index_manifest": paimon.index_manifest,
         "paimon_vector": paimon.vector,
+        "paimon_sidecar": skipping.sidecar,
     }
     return {f"{kind}/{name}": content for kind, make in makers.items() for name, content in make()}
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from counting_storage import CountingStorage
-from paimon_files import records
+from sidecar_table import peer_entries
 from trust import long_or
 
 import lakebed
@@ -89,26 +89,6 @@ def sidecars(table: Table) -> dict[str, Any]:
 
 def folder(table: Table) -> Path:
     return Path(table.location, "manifest")
-
-
-def peer_entries(manifest: Path) -> list[Any]:
-    """The entries of a manifest in as much of pypaimon's form as its builder reads."""
-    pytest.importorskip("pypaimon")
-    from pypaimon.schema.data_types import AtomicType, DataField
-    from pypaimon.table.row.generic_row import GenericRowDeserializer
-
-    fields = [DataField(0, "city", AtomicType("STRING")), DataField(1, "day", AtomicType("INT"))]
-    return [
-        SimpleNamespace(
-            partition=GenericRowDeserializer.from_bytes(row["_PARTITION"], fields),
-            bucket=row["_BUCKET"],
-            total_buckets=row["_TOTAL_BUCKETS"],
-            file=SimpleNamespace(
-                first_row_id=row["_FILE"]["_FIRST_ROW_ID"], row_count=row["_FILE"]["_ROW_COUNT"]
-            ),
-        )
-        for row in records(manifest)
-    ]
 
 
 def test_each_manifest_has_the_sidecar_that_pypaimon_would_write(table: Table):

@@ -12,7 +12,7 @@ cd "$(dirname "$0")"
 project=$(cd ../.. && pwd)
 built=$project/target/fuzz
 host=$(rustc -vV | sed -n 's/^host: //p')
-targets=(schema columnar container content_entry encryption iceberg paimon predicate)
+targets=(schema columnar container content_entry encryption iceberg paimon predicate skipping)
 python=$(command -v python3 || command -v python)
 
 # Counters and compares in every block of our code, as in cargo-fuzz, with stable flags.

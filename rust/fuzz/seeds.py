@@ -122,6 +122,18 @@ def content_entries() -> Iterator[tuple[str, bytes]]:
             yield f"bitmap-{number}", bytes.fromhex(vector["hex"])
 
 
+def skipping() -> Iterator[tuple[str, bytes]]:
+    """A sidecar without its checksum, what of it is behind the manifest header; partition statistics."""
+    folder = DATA / "paimon_sidecar" / "manifest"
+    manifest = (folder / "manifest-0").read_bytes()
+    sidecar = (folder / "manifest-0.avro.sidecar").read_bytes()[:-4]
+    yield "sidecar", sidecar
+    # The header ends with the marker that is also behind the last block.
+    yield "blocks", b"#" + sidecar.partition(manifest[-16:])[2]
+    for path in sorted((DATA / "iceberg_partition_stats").rglob("partition-stats-*")):
+        yield path.name, path.read_bytes()
+
+
 def varint(number: int) -> bytes:
     """A zigzag varint of a number from 0."""
     rest, out = number << 1, bytearray()
@@ -188,6 +200,7 @@ def seeds() -> dict[str, list[tuple[str, bytes]]]:
         "iceberg": [*of_formats["iceberg"], *parquet],
         "paimon": [*of_formats["paimon"], *rows()],
         "predicate": list(filters()),
+        "skipping": list(skipping()),
     }
 
 

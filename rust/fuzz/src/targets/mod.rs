@@ -12,6 +12,7 @@ mod paimon;
 pub mod parquet;
 mod predicate;
 mod schema;
+mod skipping;
 mod walk;
 
 use arrow_array::{Array, RecordBatch};
@@ -21,7 +22,7 @@ use lakebed_avro::Limits;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All targets.
-pub const TARGETS: [Target; 8] = [
+pub const TARGETS: [Target; 9] = [
     ("schema", schema::run),
     ("columnar", columnar::run),
     ("container", container::run),
@@ -30,6 +31,7 @@ pub const TARGETS: [Target; 8] = [
     ("iceberg", iceberg::run),
     ("paimon", paimon::run),
     ("predicate", predicate::run),
+    ("skipping", skipping::run),
 ];
 
 /// Limits that inputs of a few kilobytes can reach, so that they are tested too.

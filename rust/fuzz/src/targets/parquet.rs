@@ -201,7 +201,8 @@ fn byte(bytes: &mut &[u8]) -> Option<u8> {
     Some(*byte)
 }
 
-fn varint(bytes: &mut &[u8]) -> Option<u64> {
+/// An unsigned LEB128 varint.
+pub(super) fn varint(bytes: &mut &[u8]) -> Option<u64> {
     let mut value = 0_u64;
     for shift in (0..63).step_by(7) {
         let next = byte(bytes)?;
@@ -266,7 +267,8 @@ fn value(bytes: &mut &[u8], kind: u8, depth: u32) -> Option<Value> {
     })
 }
 
-fn put_varint(bytes: &mut Vec<u8>, mut value: u64) {
+/// Appends an unsigned LEB128 varint.
+pub(super) fn put_varint(bytes: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         bytes.push(value as u8 | 0x80);
         value >>= 7;

@@ -11,6 +11,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, Int32Array, Int64Array, RecordBatch, StructArray};
 use arrow_buffer::Buffer;
 use arrow_schema::DataType;
+use lakebed_avro::ErrorKind as AvroKind;
 
 use super::delete_file::conform_row;
 use super::fields::{DV_COUNT, LAST_UPDATED_AT, PARTITION, PARTITION_STATS};
@@ -48,15 +49,22 @@ pub(super) fn files(table: &Table) -> Result<Vec<PartitionStatisticsFile>> {
 /// ids, where the file has them.
 ///
 /// # Errors
-/// Those of reading the file and of the container's layer; `Required` for a column that is missing and for a
-/// null in one; those of reading partitions of another type. With the path.
+/// Those of reading the file and of the container's layer; `Truncated` for a file that is shorter than recorded;
+/// `Required` for a column that is missing and for a null in one; those of reading partitions of another type.
+/// With the path.
 pub(super) fn read(
     table: &Table,
     file: &PartitionStatisticsFile,
     partition: &PartitionType,
 ) -> Result<impl Iterator<Item = Result<PartitionStats>> + Send + use<>> {
     let path = file.statistics_path.clone();
-    let bytes = table.read_recorded(&path, u64::try_from(file.file_size_in_bytes).ok())?;
+    let recorded = u64::try_from(file.file_size_in_bytes).ok();
+    let bytes = table.read_recorded(&path, recorded)?;
+    // Between two blocks of Avro nothing else shows that the file was cut.
+    if let Some(recorded) = recorded.filter(|recorded| (bytes.len() as u64) < *recorded) {
+        let message = format!("the file has {} bytes, and file_size_in_bytes is {recorded}", bytes.len());
+        return Err(Error::new(ErrorKind::Avro(AvroKind::Truncated), message).in_file(&path));
+    }
     let fields = fields(partition);
     let open = || {
         let mut rows = rows_of(bytes.clone(), fields.clone(), table.decoding(), canonical_partition_stats)?;
