@@ -7,6 +7,7 @@ same layout.
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 from collections.abc import Iterator, Sequence
@@ -54,16 +55,22 @@ class GoldenTable:
         """The table, at its latest snapshot."""
         return lakebed.open_table(self.path)
 
+    def lines(self, name: str) -> list[dict[str, Any]] | None:
+        """Parsed lines of `expected/<table>/<name>.jsonl`, or of that in gzip; None for neither."""
+        for suffix, read in ((".jsonl", open), (".jsonl.gz", gzip.open)):
+            if (file := self.expected / f"{name}{suffix}").is_file():
+                with read(file, "rt", encoding="utf-8") as lines:
+                    return [json.loads(line) for line in lines if line.strip()]
+        return None
+
     def rows(self, name: str) -> list[dict[str, Any]]:
-        """Parsed lines of `expected/<table>/<name>.jsonl`: "entries", "lists", "live", "sys/files", …
+        """The same of "entries", "lists", "live", "sys/files", …
 
         Skips the test where this set of data comes without that answer.
         """
-        file = self.expected / f"{name}.jsonl"
-        if not file.is_file():
+        rows = self.lines(name)
+        if rows is None:
             pytest.skip(f"{self.name} comes without {name}.jsonl")
-        with file.open(encoding="utf-8") as lines:
-            rows = [json.loads(line) for line in lines if line.strip()]
         compared.count(rows)
         return rows
 

@@ -34,7 +34,7 @@ DECODED = {"pos", "partition", "min_key", "max_key", "cols", "evolved", "deleted
 def test_java_answers_what_it_answered(table: GoldenTable, paimon_java: JavaEngine):
     read = paimon_java.ask("read", table=table.path)
     for answers, (key, part) in STORED.items():
-        if not (table.expected / f"{answers}.jsonl").is_file():
+        if table.lines(answers) is None:
             continue
         expected = dict(by_file(table.rows(answers), key))
         assert read[part].keys() == expected.keys()
