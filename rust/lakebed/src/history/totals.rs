@@ -7,7 +7,7 @@ use super::{CommittedManifest, Counts, opened};
 use crate::error::{Result, fitting};
 use crate::field::DATA;
 use crate::grouping::sums::sum;
-use crate::pipeline::{PieceSink, Source};
+use crate::pipeline::{Sink, Source};
 use crate::record::column;
 use crate::scan::{Content, EntrySource, Format, ManifestSource};
 
@@ -74,7 +74,7 @@ impl<F: Format> Source for Sums<F> {
         &self,
         written: &CommittedManifest<F::Manifest>,
         content: Content,
-        give: PieceSink<'_, (i64, CommitChange)>,
+        give: Sink<'_, (i64, CommitChange)>,
     ) -> Result<()> {
         let mut changed = CommitChange::default();
         for files in opened(&self.source, written, content, 1)? {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{PieceSink, Pipeline, Source, Width};
+use super::{Pipeline, Sink, Source, Width};
 use crate::error::Result;
 use crate::separate_thread::SeparateThread;
 use crate::storage::Storage;
@@ -64,7 +64,7 @@ where
         (self.read)(self.storage.as_ref(), request)
     }
 
-    fn make(&self, _request: &R, read: T, give: PieceSink<'_, T>) -> Result<()> {
+    fn make(&self, _request: &R, read: T, give: Sink<'_, T>) -> Result<()> {
         give(read);
         Ok(())
     }

@@ -69,12 +69,7 @@ pub(crate) trait Source: Send + Sync + 'static {
     ///
     /// # Errors
     /// Those of decoding, with the file. Pieces that were handed over before stay valid.
-    fn make(
-        &self,
-        request: &Self::Request,
-        bytes: Self::Bytes,
-        give: PieceSink<'_, Self::Output>,
-    ) -> Result<()>;
+    fn make(&self, request: &Self::Request, bytes: Self::Bytes, give: Sink<'_, Self::Output>) -> Result<()>;
 
     /// Bytes of memory that a piece takes.
     fn held(&self, _made: &Self::Output) -> u64 {
@@ -93,7 +88,7 @@ pub(crate) trait Source: Send + Sync + 'static {
 
 /// Takes a decoded piece; returns false where no more are wanted. Blocks while too many bytes wait for the
 /// consumer.
-pub(crate) type PieceSink<'a, M> = &'a mut dyn FnMut(M) -> bool;
+pub(crate) type Sink<'a, M> = &'a mut dyn FnMut(M) -> bool;
 
 /// The decoded pieces of requests, in the order of the requests. The first error in that order ends it.
 pub(crate) struct Pipeline<S: Source> {

@@ -69,12 +69,7 @@ impl Source for ScriptedSource {
         Ok(script.size)
     }
 
-    fn make(
-        &self,
-        (number, script): &(usize, Script),
-        _bytes: u64,
-        give: PieceSink<'_, usize>,
-    ) -> Result<()> {
+    fn make(&self, (number, script): &(usize, Script), _bytes: u64, give: Sink<'_, usize>) -> Result<()> {
         self.0.makers.lock().unwrap().insert(this_thread());
         self.0.bytes.lock().unwrap().0 -= script.size;
         within(&self.0.making, &self.0.most_making, || sleep(MILLI * script.make_ms));
@@ -228,7 +223,7 @@ impl Source for Growing {
         Ok(())
     }
 
-    fn make(&self, (): &(), (): (), give: PieceSink<'_, GrownPiece>) -> Result<()> {
+    fn make(&self, (): &(), (): (), give: Sink<'_, GrownPiece>) -> Result<()> {
         for _ in 0..self.pieces {
             let there = self.there.fetch_add(100, Ordering::SeqCst) + 100;
             self.most.fetch_max(there, Ordering::SeqCst);
@@ -283,7 +278,7 @@ impl Source for NumberSource {
         Ok(())
     }
 
-    fn make(&self, (number, pieces): &(usize, usize), (): (), give: PieceSink<'_, usize>) -> Result<()> {
+    fn make(&self, (number, pieces): &(usize, usize), (): (), give: Sink<'_, usize>) -> Result<()> {
         (0..*pieces).take_while(|_| give(*number)).for_each(drop);
         match self.fails == Some(*number) {
             true => Err(Error::new(ErrorKind::Argument, format!("behind the pieces of {number}"))),

@@ -349,7 +349,7 @@ fn named(fact: Fact, key: &str) -> Record<'_> {
 pub(super) fn misspelled(path: &str, reached: &str) -> Error {
     let message = format!(
         "the listing spells the path of {reached} in another way: inventories of buckets have URL-encoded paths, other \
-         lists other cases, Unicode normalizations or slashes. PieceSink a listing with the paths of the storage, decoded \
+         lists other cases, Unicode normalizations or slashes. Sink a listing with the paths of the storage, decoded \
          (urllib.parse.unquote_plus)"
     );
     Error::new(ErrorKind::Location, message).in_file(path)

@@ -142,7 +142,7 @@ pub(super) fn orphans(
 #[cold]
 pub(super) fn of_no_table() -> Error {
     let message = "the listing has none of the files that the table reaches: it may be of another bucket or folder, \
-                   older than the table, or URL-encoded. PieceSink one of all of the table's folder, with its metadata, and \
+                   older than the table, or URL-encoded. Sink one of all of the table's folder, with its metadata, and \
                    with decoded paths (urllib.parse.unquote_plus)";
     Error::new(ErrorKind::Location, message)
 }

@@ -10,7 +10,7 @@ use super::partitioner::PARTS;
 use super::record::foreign;
 use crate::distributed::{from_ipc, ipc};
 use crate::error::Result;
-use crate::pipeline::{PieceSink, Pipeline, Source, Width};
+use crate::pipeline::{Pipeline, Sink, Source, Width};
 use crate::record::column;
 use crate::scan::Batches;
 use crate::spill::{HELD_BYTES, Spill, SpilledRange};
@@ -143,7 +143,7 @@ impl Source for PartSource {
         self.parts.part(*part)
     }
 
-    fn make(&self, _part: &u32, records: Vec<RecordBatch>, give: PieceSink<'_, RecordBatch>) -> Result<()> {
+    fn make(&self, _part: &u32, records: Vec<RecordBatch>, give: Sink<'_, RecordBatch>) -> Result<()> {
         give((self.make)(&records)?);
         Ok(())
     }

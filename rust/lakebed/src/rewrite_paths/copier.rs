@@ -9,7 +9,7 @@ use lakebed_avro::Limits;
 use super::{Prefixes, RewritePaths};
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
-use crate::pipeline::{PieceSink, Pipeline, Source, Width};
+use crate::pipeline::{Pipeline, Sink, Source, Width};
 use crate::reach::Kind;
 use crate::relocate::below;
 use crate::storage::{Storage, present, read_recorded};
@@ -169,12 +169,7 @@ where
         if job.may_be_gone { present(read) } else { read.map(Some) }
     }
 
-    fn make(
-        &self,
-        job: &CopyJob,
-        bytes: Option<Buffer>,
-        give: PieceSink<'_, Option<FileCopy>>,
-    ) -> Result<()> {
+    fn make(&self, job: &CopyJob, bytes: Option<Buffer>, give: Sink<'_, Option<FileCopy>>) -> Result<()> {
         give(bytes.map(|bytes| self.copied(job, bytes)).transpose()?);
         Ok(())
     }

@@ -6,7 +6,7 @@ use arrow_array::RecordBatch;
 
 use super::{Batches, Content};
 use crate::error::Result;
-use crate::pipeline::{PieceSink, Pipeline, Source, Width};
+use crate::pipeline::{Pipeline, Sink, Source, Width};
 use crate::storage::Storage;
 
 /// What the threads share: how a manifest is read and decoded.
@@ -136,7 +136,7 @@ impl<S: ManifestSource> Source for ManifestBatches<S> {
         self.0.read(manifest)
     }
 
-    fn make(&self, manifest: &S::Manifest, content: Content, give: PieceSink<'_, RecordBatch>) -> Result<()> {
+    fn make(&self, manifest: &S::Manifest, content: Content, give: Sink<'_, RecordBatch>) -> Result<()> {
         for batch in self.0.open(manifest, content, 1)? {
             if !give(batch?) {
                 break;

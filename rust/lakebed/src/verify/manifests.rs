@@ -16,7 +16,7 @@ use super::{CheckedEntries, ENTRY_SIGN, EntryBatches, IDENTITY_COLUMN, WholeEntr
 use crate::distributed::foreign;
 use crate::error::Result;
 use crate::notes::Notes;
-use crate::pipeline::{PieceSink, Pipeline, Source, Width};
+use crate::pipeline::{Pipeline, Sink, Source, Width};
 use crate::record::column;
 use crate::storage::{Storage, read_recorded};
 use crate::view::whole;
@@ -128,7 +128,7 @@ impl<E: WholeEntries> Source for CheckedManifests<E> {
         &self,
         named: &Self::Request,
         bytes: Result<Buffer>,
-        give: PieceSink<'_, ManifestFindings>,
+        give: Sink<'_, ManifestFindings>,
     ) -> Result<()> {
         let (path, _) = self.entries.place_of(&named.manifest);
         let (taken, notes, mut within) = (TakenEntries::default(), Notes::default(), Vec::new());

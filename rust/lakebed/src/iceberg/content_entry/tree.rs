@@ -18,7 +18,7 @@ use super::filter::EntryFilter;
 use super::{Column, ContentEntryReader, EntryContext, ListedLeaf, MumblingBitmap};
 use crate::columnar::Decoding;
 use crate::error::{Error, ErrorKind, Result};
-use crate::pipeline::{PieceSink, Pipeline, Source, Width};
+use crate::pipeline::{Pipeline, Sink, Source, Width};
 use crate::record::column;
 use crate::scan::Batches;
 use crate::storage::Storage;
@@ -239,7 +239,7 @@ impl Source for LeafSource {
         self.storage.read(&leaf.path)
     }
 
-    fn make(&self, leaf: &Leaf, bytes: Buffer, give: PieceSink<'_, RecordBatch>) -> Result<()> {
+    fn make(&self, leaf: &Leaf, bytes: Buffer, give: Sink<'_, RecordBatch>) -> Result<()> {
         let make = || {
             for entries in self.files.open(bytes, Some(leaf.listed.clone()), 1)? {
                 let rows = self.files.rows(&entries?, &leaf.path, &self.schema)?;

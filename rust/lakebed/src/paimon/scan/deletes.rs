@@ -16,7 +16,7 @@ use crate::paimon::manifest::ADD;
 use crate::paimon::prune::{EntryPruner, PartitionPredicate};
 use crate::paimon::table::Table;
 use crate::paimon::view::{DATA_PATH, EntryView, ExternalFiles, POSITIONS, Vectors, deletes_view};
-use crate::pipeline::{PieceSink, Pipeline, Source, Width, read_each};
+use crate::pipeline::{Pipeline, Sink, Source, Width, read_each};
 use crate::record::column;
 use crate::scan::{Batches, Scan as _, ScanOptions, threads};
 use crate::storage::Storage;
@@ -132,7 +132,7 @@ impl Source for Reader {
         &self,
         _: &IndexFiles,
         (vectors, loaded): (Vectors, Vec<DeletionVector>),
-        give: PieceSink<'_, RecordBatch>,
+        give: Sink<'_, RecordBatch>,
     ) -> Result<()> {
         let positions = position_lists(loaded.iter().map(Some), &self.table.decoding().limits)?;
         give(vectors.rows(&self.view, Some(counts(&loaded)), Some(positions), &self.external)?);

@@ -17,7 +17,7 @@ use crate::iceberg::manifest::{
 use crate::iceberg::manifest_list::ManifestFile;
 use crate::iceberg::partition::{PartitionSpec, PartitionType};
 use crate::iceberg::table::{Table, TableTypes};
-use crate::pipeline::{PieceSink, Pipeline, Source, Width};
+use crate::pipeline::{Pipeline, Sink, Source, Width};
 use crate::record::{carried, column};
 use crate::scan::threads;
 
@@ -170,7 +170,7 @@ impl Source for SpecEntries {
         self.table.read_recorded(&manifest.path, manifest.length)
     }
 
-    fn make(&self, manifest: &ManifestFile, bytes: Buffer, give: PieceSink<'_, RecordBatch>) -> Result<()> {
+    fn make(&self, manifest: &ManifestFile, bytes: Buffer, give: Sink<'_, RecordBatch>) -> Result<()> {
         let live = self.decode(manifest, bytes, Statuses::LIVE);
         give(live.map_err(|error| error.in_file(&manifest.path))?);
         Ok(())
