@@ -101,7 +101,7 @@ class Watched(Calling):
         self.asked: set[str] = set()
 
     def __getattribute__(self, name: str) -> Any:
-        if not name.startswith("_") and name not in ("asked", "inside", "calls"):
+        if not name.startswith("_") and name not in ("asked", "inside", "calls", "place"):
             self.asked.add(name)
         return super().__getattribute__(name)
 
