@@ -51,8 +51,7 @@ def apply(
     and no others; then the files among the rows are removed that were to be freed before it, and that nothing
     reaches after it. Without rows of snapshots nothing is committed and nothing is freed. Of
     `dangling_deletes` one commit takes out of the table's snapshot those that still apply to no live file;
-    older snapshots have their files until they expire, so that nothing is removed from the storage. Paimon's
-    vectors go where all of their index file do.
+    older snapshots have their files until they expire, so that nothing is removed from the storage.
 
     Args:
         rows: what was read and reviewed: a table of pyarrow, pandas or Polars with the columns of the view,

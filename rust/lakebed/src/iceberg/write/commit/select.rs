@@ -214,6 +214,9 @@ impl Removals<'_> {
                     let error = Error::new(ErrorKind::Unsupported, message);
                     return Err(error.in_field("file_path").in_row(*given));
                 }
+                if selected.vectors.is_empty() {
+                    continue;
+                }
                 let key = (paths.value(row).to_owned(), offsets.value(row));
                 if let Some(given) = selected.vectors.get(&key) {
                     targets.insert(of_vectors.value(row).to_owned(), *given);
