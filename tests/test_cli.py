@@ -39,6 +39,7 @@ OTHERS = (
     "orphans",
     "expire_plan",
     "dangling_deletes",
+    "repair_plan",
     "verify",
     "reachable",
 )

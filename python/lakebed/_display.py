@@ -67,6 +67,7 @@ FIRST["reachable"] = FIRST["expire_plan"] = FIRST["freed"] = (
     *("kind", "file_size_in_bytes", "first_reached_by", "last_reached_by", "file_path"),
 )
 FIRST["dangling_deletes"] = ("kind", "record_count", "file_size_in_bytes", "content_offset", "file_path")
+FIRST["repair_plan"] = ("kind", "rows_lost", "rows_back", "problem", "repair", "file_path")
 FIRST["orphans"] = ("file_size_in_bytes", "modified_at", "file_path")
 FIRST["rewrite_paths"] = ("kind", "file_size_in_bytes", "source", "target")
 FIRST["growth"] = (

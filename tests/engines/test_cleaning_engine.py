@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 import small_tables
 from covering import each_covering_paimon_table
+from java_engine import EngineError
 from test_cleaning_expiries import overwritten
 
 import lakebed
@@ -100,3 +101,61 @@ def test_iceberg_is_left_without_the_engines_files(
     for snapshot in static.metadata.snapshots:
         for task in static.scan(snapshot_id=snapshot.snapshot_id).plan_files():
             assert Path(task.file.file_path).is_file()
+
+
+def _repaired(table: lakebed.Table, log: Path, *kinds: str) -> lakebed.Table:
+    """A table after all repairs of some kinds."""
+    done = lakebed.apply(table.repair_plan(kinds).to_arrow(), table, log=log)
+    assert set(done.counts) == {"repaired"}
+    return done.table
+
+
+@pytest.mark.parametrize("format_version", [1, 2, 3])
+@pytest.mark.parametrize("kind", ["hints", "data_files", "manifests", "rollback"])
+def test_iceberg_reads_what_was_repaired(
+    kind: str, format_version: int, tmp_path: Path, iceberg_java: JavaEngine
+):
+    """And commits to it."""
+
+    def ids() -> list[int]:
+        return sorted(map(int, iceberg_java.ask("rows", table=tmp_path / "t", column="id")))
+
+    names = (f"{number}.parquet" for number in range(3))
+    table = small_tables.iceberg(tmp_path / "t", *names, **{"format-version": str(format_version)})
+    assert ids() == [1, 1, 1, 2, 2, 2]
+    metadata = tmp_path / "t" / "metadata"
+    if kind == "hints":
+        (metadata / "v1.metadata.json").unlink()
+        (metadata / "version-hint.text").write_text("1")
+    elif kind == "data_files":
+        (tmp_path / "t" / "1.parquet").unlink()
+    elif kind == "manifests":
+        Path(table.manifests(columns=["path"]).to_arrow()["path"][-1].as_py()).unlink()
+    else:
+        Path(table.manifests(columns=["path"]).to_arrow()["path"][0].as_py()).write_bytes(b"Obj")
+    with pytest.raises(EngineError):
+        ids()
+    opened = lakebed.open_table(newest(table)) if kind == "hints" else table
+    _repaired(opened, tmp_path / "log", kind)
+    left = [1, 1, 1, 2, 2, 2] if kind == "hints" else [1, 1, 2, 2]
+    assert ids() == left
+    small_tables.added(lakebed.open_table(tmp_path / "t"), small_tables.data(tmp_path / "t", "more.parquet"))
+    assert ids() == sorted([*left, 1, 2])
+    assert lakebed.open_table(tmp_path / "t").repair_plan([kind]).to_arrow().num_rows == 0
+
+
+@pytest.mark.parametrize("kind", ["hints", "data_files"])
+def test_paimon_reads_what_was_repaired(kind: str, tmp_path: Path, paimon_java: JavaEngine):
+    def ids() -> list[int]:
+        return sorted(int(row["id"]) for row in paimon_java.ask("rows", table=tmp_path / "p"))
+
+    table = small_tables.paimon(tmp_path / "p", *(f"bucket-0/{number}.parquet" for number in range(3)))
+    assert ids() == [1, 1, 1, 2, 2, 2]
+    if kind == "hints":
+        (tmp_path / "p" / "snapshot" / "LATEST").write_text("9")
+    else:
+        (tmp_path / "p" / "bucket-0" / "1.parquet").unlink()
+    with pytest.raises(EngineError):
+        ids()
+    _repaired(table, tmp_path / "log", kind)
+    assert ids() == ([1, 1, 1, 2, 2, 2] if kind == "hints" else [1, 1, 2, 2])

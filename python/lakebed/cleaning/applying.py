@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakebed._arguments import positive
 from lakebed._pyarrow import pa
-from lakebed.cleaning import dropping, expiring, looking
+from lakebed.cleaning import dropping, expiring, looking, repairing
 from lakebed.cleaning.log import CleanupLog
 from lakebed.cleaning.outcome import Cleanup, rows_of
 from lakebed.cleaning.places import Place, Remover, check_apart, full, is_local, moved, place_of, respelled
@@ -42,8 +42,8 @@ def apply(
     equal_authorities: Mapping[str, str] | None = None,
     files_per_second: int = 2000,
 ) -> Cleanup:
-    """Acts on reviewed rows of `orphans`, `expire_plan` or `dangling_deletes`: on these at most, and of these
-    only on what a fresh look still names.
+    """Acts on reviewed rows of `orphans`, `expire_plan`, `dangling_deletes` or `repair_plan`: on these at
+    most, and of these only on what a fresh look still names.
 
     Of `orphans` the view is made again now; a file that it does not name any more, or that has another size
     or time than when it was planned, is kept. Of `expire_plan` the snapshots (and Iceberg's branches and
@@ -51,7 +51,9 @@ def apply(
     and no others; then the files among the rows are removed that were to be freed before it, and that nothing
     reaches after it. Without rows of snapshots nothing is committed and nothing is freed. Of
     `dangling_deletes` one commit takes out of the table's snapshot those that still apply to no live file;
-    older snapshots have their files until they expire, so that nothing is removed from the storage.
+    older snapshots have their files until they expire, so that nothing is removed from the storage. Of
+    `repair_plan` the repairs are made that still lose and return as many rows as when they were planned:
+    hints first, then a rollback, then one commit of all that is left out, whose summary says so.
 
     Args:
         rows: what was read and reviewed: a table of pyarrow, pandas or Polars with the columns of the view,
@@ -99,15 +101,13 @@ def apply(
     plan.check(table)
     if is_local(table):
         check_apart(place_of(table, table.location), Place(absolute(str(log))), "the log")
-    if plan.view == "dangling_deletes":
+    if plan.view in _COMMITTED:
         if quarantine is not None:
-            raise UnsupportedError(
-                "dangling deletes stay where they are", kind="unsupported", field="quarantine"
-            )
+            message = f"the files of {plan.view} stay where they are"
+            raise UnsupportedError(message, kind="unsupported", field="quarantine")
         with CleanupLog(log, _header(plan, full(table, table.location), None)) as opened:
-            return Cleanup(
-                *dropping.dropped(replace(plan, files=respelled(plan.files, table)), table, opened)
-            )
+            plan = replace(plan, files=respelled(plan.files, table))
+            return Cleanup(*_COMMITTED[plan.view](plan, table, opened))
     work = _Work(table, plan, quarantine, files_per_second)
     plan = replace(plan, files=respelled(plan.files, table))
     with CleanupLog(log, work.header) as opened:
@@ -118,6 +118,10 @@ def apply(
         else:
             table, verdicts = expiring.expired(plan, table, opened)
         return Cleanup(table, work.done(verdicts, opened))
+
+
+_COMMITTED = {"dangling_deletes": dropping.dropped, "repair_plan": repairing.repaired}
+"""What is done by plans that remove no file from the storage."""
 
 
 class _Work:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from lakebed.table import Table
 
-OUTCOMES = ("removed", "moved", "dropped", "kept", "failed", "restored")
+OUTCOMES = ("removed", "moved", "dropped", "repaired", "kept", "failed", "restored")
 
 
 def rows_of(columns: Sequence[Any] = ((), (), (), (), ())) -> pa.Table:
@@ -34,8 +34,8 @@ class Cleanup:
         table: the table after it: of an expiry, after its commit.
         rows: one row per file: `file_path` large_utf8, `kind` utf8, `file_size_in_bytes` int64, `outcome`
             utf8 ("removed", "moved" to the quarantine, "restored" from it, "dropped" of dangling deletes,
-            which the table's snapshot names no more and older ones do, "kept" since a fresh look or a rule
-            took it out, "failed"), `reason` utf8, why it was kept or failed, else null.
+            which the table's snapshot names no more and older ones do, "repaired", "kept" since a fresh look
+            or a rule took it out, "failed"), `reason` utf8, why it was kept or failed, else null.
     """
 
     table: Table

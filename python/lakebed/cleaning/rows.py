@@ -23,12 +23,14 @@ _METADATA_FILES = (".metadata.json", ".metadata.json.gz")
 _SKEW = timedelta(minutes=5)
 """How far another machine's clock may be ahead of this one's."""
 
-VIEWS = ("orphans", "expire_plan", "dangling_deletes")
+VIEWS = ("orphans", "expire_plan", "dangling_deletes", "repair_plan")
 """The views whose rows are acted on."""
 
 _OF_FILES = ["file_path", "kind", "file_size_in_bytes", "modified_at"]
 _OF_EXPIRIES = {"first_snapshot_id": "int64", "first_reached_by": "string"}
 _OF_VECTORS = {"content_offset": "int64"}
+_OF_REPAIRS = dict.fromkeys(("content_offset", "snapshot_id", "rows_lost", "rows_back"), "int64")
+_OWN = {"expire_plan": _OF_EXPIRIES, "dangling_deletes": _OF_VECTORS, "repair_plan": _OF_REPAIRS}
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ class ReviewedPlan:
 
     Attributes: files, a row for each file (or dangling vector), in the order of paths: `file_path`
         large_utf8, `kind` utf8, `file_size_in_bytes` int64 and `modified_at` timestamp[us, UTC], null where
-        the plan does not say, of dangling deletes also `content_offset` int64; view, one of `VIEWS`; rules,
+        the plan does not say, and the numbers that only the view has; view, one of `VIEWS`; rules,
         those of the view; table_id; planned_at; removals, what `expire_plan` removes of the metadata.
     """
 
@@ -79,7 +81,14 @@ class ReviewedPlan:
             message = f"the rows are of branch {branch!r}, and the table is on {table.branch!r}"
             raise LocationError(message, kind="location", path=table.location, field="plan")
         opening = table.opening
-        if opening.entry is None and opening.pointer is None and opening.path.endswith(_METADATA_FILES):
+        # A table whose hint is wrong may be opened in no other way.
+        is_of_hints = pc.all(pc.equal(self.files["kind"], "hints")).as_py()
+        if (
+            not is_of_hints
+            and opening.entry is None
+            and opening.pointer is None
+            and opening.path.endswith(_METADATA_FILES)
+        ):
             message = (
                 "the table was opened by a metadata file, which may not be the newest: open its folder, or "
                 "its catalog's table"
@@ -109,14 +118,15 @@ def reviewed(rows: Any) -> ReviewedPlan | None:
         raise _wrong("plan is no plan of lakebed's", "plan") from None
     if view not in VIEWS:
         raise UnsupportedError(f"rows of {view!r} are not acted on", kind="unsupported", field="plan")
-    own = {"expire_plan": _OF_EXPIRIES, "dangling_deletes": _OF_VECTORS}.get(view, {})
+    own = _OWN.get(view, {})
     table = _cast(table, own)
     table_id, planned_at = _one(table, "table_id"), _one(table, "planned_at")
     files = table.filter(pc.is_valid(table["file_path"]))
-    if view == "dangling_deletes":
-        names = [*_OF_FILES, *_OF_VECTORS]
-        keys = ("file_path", *_OF_VECTORS)
-        files = files.group_by(names).aggregate([]).sort_by([(name, "ascending") for name in keys])
+    if view in ("dangling_deletes", "repair_plan"):
+        keys = ["file_path", *own, "kind"]
+        files = (
+            files.group_by([*_OF_FILES, *own]).aggregate([]).sort_by([(name, "ascending") for name in keys])
+        )
     else:
         files = _distinct(files.select(_OF_FILES).sort_by("file_path"))
     removals = _removals(table) if view == "expire_plan" else Reviewed()

@@ -13,7 +13,7 @@ import click
 import lakebed
 from lakebed import _texts
 from lakebed._display import count, size
-from lakebed._pyarrow import pa
+from lakebed._pyarrow import pa, pc
 from lakebed._text import printable
 from lakebed.cli import options, render
 from lakebed.cli.keywords import OF_KEYWORDS
@@ -112,11 +112,11 @@ def apply(
     output_file: str | None,
     **given: Any,
 ) -> None:
-    """Act on a plan that was reviewed: delete its files, or take dangling deletes out of the table.
+    """Act on a plan that was reviewed: delete its files, take deletes out of the table, or repair it.
 
-    F is what `orphans`, `expire-plan` or `dangling-deletes` kept by --plan-file. At most its rows are acted
-    on, and of these what a fresh look still names. TABLE is the table as F's command was given it, unless it
-    is named.
+    F is what `orphans`, `expire-plan`, `dangling-deletes` or `repair-plan` kept by --plan-file. At most its
+    rows are acted on, and of these what a fresh look still names. TABLE is the table as F's command was given
+    it, unless it is named.
 
     Exits with 0 where all went that the look left, with 1 where a file did not go, where rows are refused and
     where the answer was no, with 2 for wrong usage.
@@ -190,6 +190,9 @@ def _summary(plan: ReviewedPlan, table: Table, quarantine: str | None, log: str)
     lines.append(f"files: {what or 'none'}")
     if plan.view == "dangling_deletes":
         lines.append("taken out of the table by a commit; older snapshots keep them until they expire")
+    elif plan.view == "repair_plan":
+        lost, back = (pc.sum(plan.files[name]).as_py() or 0 for name in ("rows_lost", "rows_back"))
+        lines.append(f"repaired: at most {count(lost, 'row')} lost, {count(back, 'row')} returned again")
     else:
         lines.append("deleted for good" if quarantine is None else f"moved to {quarantine}")
     lines.append(f"log: {log}")

@@ -65,6 +65,12 @@ OF_KEYWORDS: dict[str, Callable[..., Any]] = {
     "engine": click.option(
         "--engine", type=click.Choice(["spark"]), default="spark", help="Whose compaction.", show_default=True
     ),
+    "kinds": click.option(
+        "--kinds",
+        metavar="A,B",
+        callback=options.names,
+        help="Of hints, rollback, manifests, data_files and delete_files; without it hints.",
+    ),
     "options": click.option(
         "--option",
         "options",

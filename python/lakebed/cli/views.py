@@ -44,11 +44,12 @@ _WITHOUT_STEPS = (
     "indexes",
     "metadata_table",
     "dangling_deletes",
+    "repair_plan",
 )
 _of_table = click.option("--columns", metavar="A,B", callback=options.names, help="Columns of the table.")
 # Made whole before their first row, or nearly so: a terminal gets the size of their files in all.
 _OF_FILES = ("orphans", "reachable", "expire_plan", "dangling_deletes", "compaction_plan")
-_PLANS = ("orphans", "expire_plan", "dangling_deletes")
+_PLANS = ("orphans", "expire_plan", "dangling_deletes", "repair_plan")
 _NAMES = {"metadata_table": "metadata"}
 _SECTIONS = {
     "lakebed.table.history": "Its history",
@@ -64,6 +65,7 @@ _EXTRA_HELP = {
     "are.",
     "orphans": "Nothing is deleted: `lakebed apply` does so, with the rows that --plan-file keeps.",
     "expire_plan": "Nothing is deleted: `lakebed apply` does so, with the rows that --plan-file keeps.",
+    "repair_plan": "Nothing is changed: `lakebed apply` does so, with the rows that --plan-file keeps.",
     "verify": "Exits with 0 where nothing is wrong or all findings are warnings, and with 1 where one is an "
     "error, or the table cannot be opened.",
 }

@@ -44,6 +44,8 @@ def file_change(
     deletes: Any = None,
     removed: Any = None,
     removed_deletes: Any = None,
+    restores_rows: bool = False,
+    left_out: Sequence[str] = (),
     where: str | Predicate | None = None,
     data_sequence_number: int | None = None,
     since: int | None = None,
@@ -53,10 +55,11 @@ def file_change(
 ) -> IcebergAction:
     """Adds and removes files.
 
-    Args: data and deletes, files to add; removed and removed_deletes, files to remove; where, data files all
-        of whose rows match are removed; data_sequence_number, of the added data files; since, the snapshot at
-        which the change was begun; isolation and conflict_where, what others may not have done since; merge,
-        whether small manifests are merged.
+    Args: data and deletes, files to add; removed and removed_deletes, files to remove; restores_rows, whether
+        rows may be read again that removed vectors delete; left_out, manifests that cannot be read, which the
+        list names no more; where, data files all of whose rows match are removed; data_sequence_number, of
+        the added data files; since, the snapshot at which the change was begun; isolation and conflict_where,
+        what others may not have done since; merge, whether small manifests are merged.
     Raises: SchemaError, TypeError, ValueError for an isolation that is none.
     """
     delete_files, vectors = deletes_of(removed_deletes)
@@ -68,6 +71,8 @@ def file_change(
         removed=listed(removed),
         removed_deletes=delete_files,
         removed_vectors=vectors,
+        restores_rows=restores_rows,
+        left_out=list(left_out),
         filter=to_sql(where),
         data_sequence_number=data_sequence_number,
         since=since,

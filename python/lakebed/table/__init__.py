@@ -73,6 +73,7 @@ class Table(Changes["Table", Freed]):
     orphans = jobs.orphans
     expire_plan = jobs.expire_plan
     dangling_deletes = jobs.dangling_deletes
+    repair_plan = jobs.repair_plan
     verify = jobs.verify
 
     @property

@@ -7,14 +7,14 @@ from __future__ import annotations
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
-from lakebed._arguments import MOST_RETAINED, age, milliseconds, positive
+from lakebed._arguments import MOST_RETAINED, age, milliseconds, names, positive
 from lakebed._keywords import Keywords
 from lakebed._listing import listing_of
 from lakebed._native import View
 from lakebed.view import ViewScan, view
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from typing_extensions import Unpack
 
@@ -213,6 +213,42 @@ def dangling_deletes(self: Table, **given: Unpack[Keywords]) -> ViewScan:
     Source: Iceberg's `RemoveDanglingDeletesSparkAction.java`, `DeleteFileIndex.java`.
     """
     return ViewScan(self, "dangling_deletes", View.dangling_deletes(_now()), given)
+
+
+@view(Keywords)
+def repair_plan(self: Table, kinds: Sequence[str] | None = None, **given: Unpack[Keywords]) -> ViewScan:
+    """One row for each thing that can be done about what is wrong with the table; no rows where nothing is.
+
+    Nothing is done: `lakebed.apply` does so with the rows that were reviewed. Engines return the same rows
+    after the repairs of `kinds=None`. Others lose rows for good, or return deleted ones again: `rows_lost`
+    and `rows_back` say how many at most, as metadata recorded them, and rows where one of them is null are
+    never acted on.
+
+    Args:
+        kinds: of repairs; None for "hints". "hints": hints that name no version are written anew (Iceberg's
+            `version-hint.text`, Paimon's `LATEST` and `EARLIEST`). "rollback": where the snapshot's list or a
+            manifest cannot be read, the table goes back to the last snapshot that is whole (Iceberg).
+            "manifests": those that are not there or are damaged are left out of the list (Iceberg; of deletes
+            nobody knows which rows they took out). "data_files": files that are not there are taken out of
+            the table. "delete_files": likewise delete files and deletion vectors, whose rows are returned
+            again; of equality deletes nobody knows how many.
+    Returns: `file_path` utf8 of what is wrong or absent, `kind` utf8, `problem` utf8, `repair` utf8,
+        `rows_lost` and `rows_back` int64 (null: nobody knows), `snapshot_id` int64 (where the table will be,
+        of a rollback), `content_offset` int64 of a vector within its file, `file_size_in_bytes` int64 as
+        recorded; then `modified_at` and the columns `table_id`, `planned_at` and `plan` of `orphans`.
+    Raises: SchemaError for kinds that there are not, and PredicateError, at once; when read, OSError where
+        the storage does not say whether a file is there; as `files` and `deletes`; UnsupportedError and
+        EncryptionError for manifests that only another version or another key reads: they are not damaged.
+    Cost: "hints" a listing; "rollback" and "manifests" each manifest of the snapshot, and of those before it
+        until one is whole; "data_files" and "delete_files" their paths, and a request for each. Memory is
+        that of the rows.
+    Source: Paimon's `RemoveUnexistingFilesAction.java`; Iceberg's `ManageSnapshots.java`,
+        `StreamingDelete.java`.
+
+    >>> rows = table.repair_plan(kinds=["hints", "data_files"]).to_arrow()
+    """
+    chosen = names("kinds", kinds)
+    return ViewScan(self, "repair_plan", View.repair_plan(chosen, _now()), given)
 
 
 @view(Keywords)

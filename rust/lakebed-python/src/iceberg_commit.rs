@@ -51,7 +51,7 @@ impl IcebergAction {
     #[staticmethod]
     fn files(change: &Bound<'_, PyAny>) -> PyResult<IcebergAction> {
         Ok(made(Action::Files(of_attributes!(change, FileChange {
-            removed, removed_deletes, removed_vectors, filter, data_sequence_number, since, conflict_filter, merge, properties;
+            removed, removed_deletes, removed_vectors, restores_rows, left_out, filter, data_sequence_number, since, conflict_filter, merge, properties;
             kind: change.getattr("kind")?.cast::<FileChangeKind>()?.get().0,
             isolation: change.getattr("isolation")?.cast::<Isolation>()?.get().0,
             data: input_files(&change.getattr("data")?, ManifestContent::Data)?,

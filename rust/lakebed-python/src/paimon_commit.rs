@@ -102,6 +102,11 @@ impl PaimonChange {
     }
 
     #[staticmethod]
+    fn restore_rows(vectors: Vec<(String, i64)>) -> PaimonChange {
+        PaimonChange(Change::RestoreRows(vectors))
+    }
+
+    #[staticmethod]
     fn rewrite_manifests(target_bytes: Option<u64>, sort: bool, memory_bytes: Option<usize>) -> PaimonChange {
         PaimonChange(Change::CompactManifests(ManifestCompaction { target_bytes, sort, memory_bytes }))
     }

@@ -6,13 +6,14 @@ use std::sync::Arc;
 use lakebed::distributed::{Bounds, Distributed};
 use lakebed::finding::TablesBelow;
 use lakebed::format::FORMATS;
+use lakebed::repair::rewrite_hints;
 use lakebed::table;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
 use crate::arguments::{Limits, of_attributes};
 use crate::arrow::{SchemaCapsule, export_schema, import_batch};
-use crate::boundary::detached;
+use crate::boundary::{checked, detached};
 use crate::caller_stream::caller_stream;
 use crate::iceberg::Form;
 use crate::job::JobPlan;
@@ -69,6 +70,10 @@ impl Table {
 
     fn tables_within(&self, py: Python<'_>, is_of_catalog: bool) -> PyResult<Vec<String>> {
         detached(py, || self.0.tables_within(is_of_catalog))
+    }
+
+    fn rewrite_hints(&self, py: Python<'_>, paths: Vec<String>) -> PyResult<()> {
+        checked(py, || rewrite_hints(self.0.as_ref(), &paths))
     }
 
     #[getter]

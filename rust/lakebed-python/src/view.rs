@@ -5,6 +5,7 @@ use std::sync::Arc;
 use lakebed::columnar::Decoding;
 use lakebed::iceberg::Keys;
 use lakebed::reach::{Listing, OrphanOptions, Retention};
+use lakebed::repair::RepairKind;
 use lakebed::scan::{Batches, DeletesAs, ScanOptions};
 use lakebed::table::{self, Newest};
 use lakebed::{Error, ErrorKind, view};
@@ -15,7 +16,7 @@ use zeroize::Zeroizing;
 
 use crate::arguments::{Limits, of_attributes};
 use crate::arrow::SchemaCapsule;
-use crate::boundary::detached;
+use crate::boundary::{checked, detached};
 use crate::caller_stream::caller_stream;
 use crate::interpreter::{attempted, call};
 use crate::table::Table;
@@ -84,6 +85,12 @@ impl View {
     #[staticmethod]
     fn dangling_deletes(now_ms: i64) -> View {
         View(view::View::DanglingDeletes { now_ms })
+    }
+
+    #[staticmethod]
+    fn repair_plan(py: Python<'_>, kinds: Option<Vec<String>>, now_ms: i64) -> PyResult<View> {
+        let kinds = checked(py, || RepairKind::named(kinds.as_deref()))?;
+        Ok(View(view::View::RepairPlan { kinds, now_ms }))
     }
 
     #[staticmethod]

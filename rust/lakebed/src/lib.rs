@@ -34,6 +34,7 @@ pub mod predicate;
 pub mod reach;
 pub mod record;
 pub mod relocate;
+pub mod repair;
 pub mod rewrite_paths;
 pub mod scan;
 pub mod separate_thread;

@@ -12,6 +12,7 @@ use crate::columnar::Decoding;
 use crate::distributed::Distributed;
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
+use crate::repair::WrongHint;
 use crate::rewrite_paths::RewritePaths;
 use crate::scan::ScanOptions;
 use crate::storage::{Storage, read_recorded};
@@ -151,6 +152,14 @@ pub trait LakeTable: Any + Send + Sync {
     /// Those of reading the schema.
     fn identity(&self) -> Result<Option<String>> {
         Ok(None)
+    }
+
+    /// Files that say which version is the newest or the oldest, and name none.
+    ///
+    /// # Errors
+    /// Those of the storage.
+    fn wrong_hints(&self) -> Result<Vec<WrongHint>> {
+        Ok(Vec::new())
     }
 
     /// How many keys of encrypted metadata nothing refers to; `None` for a format without such keys.

@@ -10,6 +10,7 @@ use crate::credentials::without_credentials;
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
 use crate::pipeline::read_each;
+use crate::repair::WrongHint;
 use crate::storage::{MAX_HINT_BYTES, Storage, present};
 
 /// The folder of a table's metadata files.
@@ -71,24 +72,33 @@ pub fn current_metadata(
     }
 }
 
-/// The path of the hint of the table at `location` and what is wrong with it; `None` where it is missing or
-/// leads to a metadata file.
+/// The hint of the table at `location`, where it is there and leads to no metadata file. It must name the highest version
+/// of engines without a catalog, unless it names a higher one: what that version had is lost.
 ///
 /// # Errors
 /// Those of the storage.
-pub(super) fn wrong_hint(location: &str, storage: &Arc<dyn Storage>) -> Result<Option<(String, String)>> {
+pub(super) fn wrong_hint(location: &str, storage: &Arc<dyn Storage>) -> Result<Option<WrongHint>> {
     let folder = Folder { path: format!("{location}/{FOLDER}"), storage };
-    let hint = folder.file(HINT);
-    match folder.hinted() {
-        Ok(Some(_)) => Ok(None),
-        Ok(None) => {
-            let is_there =
-                present(storage.read_range(&hint, 0, 1))?.is_some_and(|text| text.as_slice() != b"0");
-            Ok(is_there.then(|| (hint, "it does not name an existing metadata file".to_owned())))
-        }
-        Err(error) if error.kind() == ErrorKind::Missing => Ok(Some((hint, error.message().to_owned()))),
-        Err(error) => Err(error),
+    let problem = match folder.hinted() {
+        Ok(Some(_)) => return Ok(None),
+        Ok(None) => "it does not name an existing metadata file".to_owned(),
+        Err(error) if error.kind() == ErrorKind::Missing => error.message().to_owned(),
+        Err(error) => return Err(error),
+    };
+    let path = folder.file(HINT);
+    let Some(said) = present(storage.read_range(&path, 0, MAX_HINT_BYTES))? else { return Ok(None) };
+    let said = String::from_utf8_lossy(&said).trim().parse::<u64>();
+    if said == Ok(0) {
+        return Ok(None);
     }
+    let text = match folder.candidates(storage.list(&folder.path)?)? {
+        FolderListing::Files(paths, _) if paths.iter().all(|path| is_numbered_by_engine(path)) => {
+            let highest = paths.iter().find_map(|path| version_of(path.rsplit('/').next()?));
+            highest.filter(|highest| said.is_ok_and(|said| said > *highest)).is_none().then_some(highest)
+        }
+        _ => None,
+    };
+    Ok(Some(WrongHint { path, problem, text: text.flatten().map(|highest| highest.to_string()) }))
 }
 
 /// Whether [`current_metadata`] finds a file in the folder `location`, or whether there should be one, and it is

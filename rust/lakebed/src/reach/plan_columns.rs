@@ -4,6 +4,7 @@
 //! These are columns, not metadata of the schema: rows pass through files and other libraries' tables on their way, where
 //! only columns last, and rows of several plans in one table must not pass for rows of one.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, StringArray, TimestampMicrosecondArray};
@@ -13,6 +14,7 @@ use serde_json::{Value, json};
 use super::Retention;
 use super::listed::OrphanOptions;
 use crate::error::{Error, ErrorKind, Result};
+use crate::repair::RepairKind;
 use crate::scan::ScanOptions;
 use crate::table::LakeTable;
 use crate::view::{select, with_columns};
@@ -59,6 +61,20 @@ impl PlanColumns {
     /// Those of [`LakeTable::identity`].
     pub(crate) fn of_dangling(table: &dyn LakeTable, now_ms: i64) -> Result<PlanColumns> {
         PlanColumns::of(table, now_ms, &json!({"view": "dangling_deletes"}))
+    }
+
+    /// Of repairs of a table.
+    ///
+    /// # Errors
+    /// Those of [`LakeTable::identity`].
+    pub(crate) fn of_repair(
+        table: &dyn LakeTable,
+        kinds: &BTreeSet<RepairKind>,
+        now_ms: i64,
+    ) -> Result<PlanColumns> {
+        let kinds: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
+        let plan = json!({"view": "repair_plan", "branch": table.branch(), "kinds": kinds});
+        PlanColumns::of(table, now_ms, &plan)
     }
 
     fn of(table: &dyn LakeTable, planned_ms: i64, plan: &Value) -> Result<PlanColumns> {

@@ -20,6 +20,7 @@ use crate::history::{Commit, DeleteChanges, SnapshotLists};
 use crate::notes::Notes;
 use crate::pipeline::ReadCache;
 use crate::reach::{NewestReach, Reach};
+use crate::repair::RowChange;
 use crate::storage::total_size;
 use crate::system::SystemTable;
 use crate::table::{LakeTable, Newest, TableCore};
@@ -408,6 +409,24 @@ pub(crate) trait Format: LakeTable + Clone + 'static {
         _options: ScanOptions,
     ) -> Result<Box<dyn Distributed>> {
         Err(no_view::<Self>("freed"))
+    }
+
+    /// What readers see where a manifest is left out of the list.
+    fn left_out(_manifest: &Self::Manifest) -> RowChange {
+        RowChange::UNKNOWN
+    }
+
+    /// What readers see where the commit of the table's snapshot is undone.
+    ///
+    /// # Errors
+    /// Those of reading the snapshot.
+    fn undone(&self) -> Result<RowChange> {
+        Ok(RowChange::UNKNOWN)
+    }
+
+    /// Whether readers miss just the rows of a data file that is taken out.
+    fn removes_rows(&self) -> bool {
+        true
     }
 
     /// The rows of [`Format::HISTORY`] of a manifest that a commit wrote, then `change`: "added" or "removed".

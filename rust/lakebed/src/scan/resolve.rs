@@ -8,6 +8,7 @@ use crate::error::Result;
 use crate::history::{FileHistoryScan, GrowthScan};
 use crate::pipeline::both;
 use crate::reach::{Orphans, Reachable, UnreachedFiles};
+use crate::repair::RepairPlan;
 use crate::system::MetadataScan;
 use crate::table::{Place, id_at, own};
 use crate::view::View;
@@ -38,6 +39,9 @@ pub(crate) fn resolve<F: Format>(
         View::Growth => Box::new(GrowthScan::new(table.noting(), options)?),
         View::FileHistory => Box::new(FileHistoryScan::new(table.noting(), options)?),
         View::DanglingDeletes { now_ms } => Box::new(DanglingDeletes::new(table.noting(), now_ms, options)?),
+        View::RepairPlan { kinds, now_ms } => {
+            Box::new(RepairPlan::new(table.noting(), kinds, now_ms, options)?)
+        }
         View::Verify { data_files } => table.verify(data_files, options)?,
         View::Reachable => Box::new(Reachable::new(table.reach(false)?, options)?),
         View::Orphans { which, newest } => {

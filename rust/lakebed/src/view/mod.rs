@@ -10,6 +10,7 @@ mod summary;
 mod totals;
 pub(crate) mod writer;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
@@ -36,6 +37,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::predicate::{BoundPredicate, Predicate};
 use crate::reach::{OrphanOptions, Retention};
 use crate::record::find;
+use crate::repair::RepairKind;
 use crate::table::{Newest, Place};
 use crate::words::unknown;
 
@@ -111,6 +113,13 @@ pub enum View {
     Verify {
         /// Whether data files are looked for.
         data_files: bool,
+    },
+    /// What can be done about a broken table, a row for each repair of these kinds.
+    RepairPlan {
+        /// The kinds of repairs.
+        kinds: BTreeSet<RepairKind>,
+        /// When they are planned, in milliseconds since 1970 UTC.
+        now_ms: i64,
     },
     /// Every file that a root of the table reaches: snapshots, tags, branches, changelogs, and the table itself. Every
     /// manifest is read once, however many snapshots have it.
@@ -197,6 +206,7 @@ impl View {
             View::Growth => "growth",
             View::FileHistory => "file_history",
             View::Verify { .. } => "verify",
+            View::RepairPlan { .. } => "repair_plan",
             View::Reachable => "reachable",
             View::Orphans { .. } => "orphans",
             View::ExpirePlan { .. } => "expire_plan",

@@ -7,7 +7,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
 use arrow_schema::SchemaRef;
 
-use super::history::{listed, of_commit};
+use super::history::{listed, of_commit, undone};
 use super::jobs::PlanJob;
 use super::plan::Plan;
 use super::program::EntryProgram;
@@ -19,7 +19,7 @@ use crate::history::{Commit, SnapshotLists, with_change};
 use crate::iceberg::deletes::MarkedDeletes;
 use crate::iceberg::groups::PartitionGroups;
 use crate::iceberg::manifest::{ADDED, ROW_ID_COLUMNS};
-use crate::iceberg::manifest_list::{DATA, ManifestFile};
+use crate::iceberg::manifest_list::{DATA, ManifestFile, RecordedCounts};
 use crate::iceberg::metadata::Snapshot;
 use crate::iceberg::reach::TableReach;
 use crate::iceberg::system::SYSTEM_TABLES;
@@ -27,6 +27,7 @@ use crate::iceberg::table::{StoredTypes, Table, TableTypes};
 use crate::iceberg::view::Role;
 use crate::reach::{NewestReach, UnreachedFiles, newest_reach};
 use crate::record::find;
+use crate::repair::RowChange;
 use crate::scan::{
     Batches, EntrySource, ExpressionForm, Format, Funnel, LiveFiles, OpenManifest, RowsJob, ScanOptions,
     ViewScan,
@@ -245,6 +246,22 @@ impl Format for Table {
 
     fn schema_id(&self) -> i64 {
         i64::from(self.schema().schema_id)
+    }
+
+    /// By the counts of the list. Which rows the deletes of a manifest have taken out, it does not say.
+    fn left_out(manifest: &ManifestFile) -> RowChange {
+        let rows = |recorded: RecordedCounts| recorded.rows.and_then(|rows| i64::try_from(rows).ok());
+        let rows = rows(manifest.added).zip(rows(manifest.existing));
+        match (manifest.content, manifest.may_be_live()) {
+            (_, false) => RowChange::NONE,
+            (DATA, true) => RowChange::lost(rows.and_then(|(added, existing)| added.checked_add(existing))),
+            _ => RowChange::UNKNOWN,
+        }
+    }
+
+    /// By the summary.
+    fn undone(&self) -> Result<RowChange> {
+        Ok(self.snapshot()?.map_or(RowChange::UNKNOWN, undone))
     }
 
     fn reach(&self, is_of_catalog: bool) -> Result<TableReach> {

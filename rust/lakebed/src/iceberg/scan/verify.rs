@@ -11,7 +11,6 @@ use super::program::EntryProgram;
 use crate::columnar::Decoding;
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::deletes::{SINGLE_INPUT, links, wrong};
-use crate::iceberg::discovery::wrong_hint;
 use crate::iceberg::fields::FILE_PATH_ID;
 use crate::iceberg::manifest::DELETED;
 use crate::iceberg::manifest_list::{DATA, ManifestFile};
@@ -25,6 +24,7 @@ use crate::pipeline::each;
 use crate::record::column;
 use crate::scan::{OpenManifest, ScanOptions};
 use crate::storage::Storage;
+use crate::table::LakeTable;
 use crate::verify::{
     CheckedEntries, Claim, ENTRY_SIGN, EntryBatches, Finding, Inventory, Links, NamedFile, Number, Severity,
     StoredEntries, VerifiedFormat, WholeEntries, caught,
@@ -233,9 +233,10 @@ impl Table {
 
     /// Checks that the hint, where there is one, names a metadata file.
     fn check_hint(&self, found: &mut Inventory<ManifestFile>) -> Result<()> {
-        let Some((hint, message)) = wrong_hint(self.location(), self.storage())? else { return Ok(()) };
-        let finding = Finding::new(Severity::Warning, ErrorKind::Missing.name(), message);
-        found.find(finding.in_file(&hint));
+        for hint in self.wrong_hints()? {
+            let finding = Finding::new(Severity::Warning, ErrorKind::Missing.name(), hint.problem);
+            found.find(finding.in_file(&hint.path));
+        }
         Ok(())
     }
 

@@ -9,6 +9,7 @@ use arrow_schema::{Schema as ArrowSchema, SchemaRef};
 use super::Table;
 use crate::distributed::Distributed;
 use crate::error::{Error, ErrorKind, Result};
+use crate::iceberg::discovery::wrong_hint;
 use crate::iceberg::metadata::{ElementFilter, Snapshot, SnapshotRef, WantedElements};
 use crate::iceberg::partition::partitions_of;
 use crate::iceberg::rewrite_paths::rewrite_paths;
@@ -16,6 +17,7 @@ use crate::iceberg::system::SYSTEM_TABLES;
 use crate::iceberg::types::FieldRef;
 use crate::iceberg::view::{Ref, refs, schemas, snapshots};
 use crate::reach::tables_within;
+use crate::repair::WrongHint;
 use crate::rewrite_paths::RewritePaths;
 use crate::scan::{Format, ScanOptions, resolve};
 use crate::system::names;
@@ -54,6 +56,10 @@ impl table::LakeTable for Table {
 
     fn identity(&self) -> Result<Option<String>> {
         Ok(self.metadata().table_uuid.clone())
+    }
+
+    fn wrong_hints(&self) -> Result<Vec<WrongHint>> {
+        Ok(wrong_hint(self.location(), self.storage())?.into_iter().collect())
     }
 
     fn unused_keys(&self) -> Result<Option<i64>> {

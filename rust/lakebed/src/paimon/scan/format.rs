@@ -24,6 +24,7 @@ use crate::paimon::snapshot::Snapshot;
 use crate::paimon::system::SYSTEM_TABLES;
 use crate::paimon::table::Table;
 use crate::paimon::view::Role;
+use crate::paimon::write::is_on;
 use crate::reach::{NewestReach, newest_reach};
 use crate::record::column;
 use crate::scan::{
@@ -249,6 +250,12 @@ impl Format for Table {
 
     fn schema_id(&self) -> i64 {
         self.schema().id
+    }
+
+    /// Without a file of a table with keys, older rows of its keys are returned again; files of one with data evolution
+    /// share rows.
+    fn removes_rows(&self) -> bool {
+        self.schema().primary_keys.is_empty() && !is_on(self.schema(), "data-evolution.enabled", false)
     }
 
     fn reach(&self, _is_of_catalog: bool) -> Result<TableReach> {

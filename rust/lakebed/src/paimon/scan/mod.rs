@@ -29,6 +29,7 @@ use planned::{Attach, planned_vectors};
 use program::EntryProgram;
 pub(super) use rows::{own_rows, read_changes};
 pub(super) use stages::BLOCKS;
+pub(super) use verify::wrong_hints;
 
 use super::fields::LIST;
 use super::index_files::IndexFiles;

@@ -18,8 +18,8 @@ use crate::paimon::index_files::IndexFiles;
 use crate::paimon::manifest::ADD;
 use crate::paimon::manifest_list::{ManifestFile, manifest_files};
 use crate::paimon::paths::{
-    self, DataPaths, HINTS, MAIN, changelog_file, consumer_file, manifest_file, schema_file, snapshot_file,
-    tag_file,
+    self, DataPaths, EARLIEST_SNAPSHOT, HINTS, MAIN, changelog_file, consumer_file, manifest_file,
+    schema_file, snapshot_file, tag_file,
 };
 use crate::paimon::reach::{check_options, places};
 use crate::paimon::schema::TableSchema;
@@ -28,6 +28,7 @@ use crate::paimon::table::{BranchFiles, Hint, Table};
 use crate::paimon::view::{Role, snapshots};
 use crate::pipeline::read_each;
 use crate::record::{column, find};
+use crate::repair::WrongHint;
 use crate::scan::{Format, RowsJob, ScanOptions};
 use crate::storage::Storage;
 use crate::verify::{
@@ -47,7 +48,10 @@ impl VerifiedFormat for Table {
             let files = self.files().of_branch(&branch);
             let schemas = files.schema_ids()?;
             let ids = files.snapshot_ids()?;
-            check_hints(&files, &ids, &mut found)?;
+            for hint in wrong_hints(&files, &ids)? {
+                let finding = Finding::new(Severity::Warning, ErrorKind::Missing.name(), hint.problem);
+                found.find(finding.in_file(&hint.path));
+            }
             check_consumers(&files, &ids, &mut found)?;
             let snapshots = ids.into_iter().map(|id| (files.own(&snapshot_file(id)), Some(id)));
             let tags = files.tag_names()?.into_iter().map(|name| (files.own(&tag_file(&name)), None));
@@ -391,19 +395,20 @@ struct List {
     is_live: bool,
 }
 
-/// Checks that hints name snapshots that exist; readers do without hints.
-fn check_hints(files: &BranchFiles<'_>, ids: &[i64], found: &mut ManifestInventory) -> Result<()> {
-    for (name, Hint(hint)) in files.hints("snapshot", &HINTS)? {
-        if hint.is_none_or(|id| !ids.contains(&id)) && !ids.is_empty() {
-            let message = match hint {
-                Some(id) => format!("it names snapshot {id}, which does not exist"),
-                None => "it names no snapshot".to_owned(),
-            };
-            let finding = Finding::new(Severity::Warning, ErrorKind::Missing.name(), message);
-            found.find(finding.in_file(&files.own(&name)));
-        }
-    }
-    Ok(())
+/// Hints that name no snapshot which exists; readers do without hints.
+pub(in crate::paimon) fn wrong_hints(files: &BranchFiles<'_>, ids: &[i64]) -> Result<Vec<WrongHint>> {
+    let (Some(earliest), Some(latest)) = (ids.first(), ids.last()) else { return Ok(Vec::new()) };
+    let hints = files.hints("snapshot", &HINTS)?.into_iter();
+    let wrong = hints.filter(|(_, Hint(hint))| hint.is_none_or(|id| !ids.contains(&id)));
+    let wrong = wrong.map(|(name, Hint(hint))| WrongHint {
+        problem: match hint {
+            Some(id) => format!("it names snapshot {id}, which does not exist"),
+            None => "it names no snapshot".to_owned(),
+        },
+        text: Some(if name == EARLIEST_SNAPSHOT { earliest } else { latest }.to_string()),
+        path: files.own(&name),
+    });
+    Ok(wrong.collect())
 }
 
 /// Checks that the next snapshot of each consumer exists or is not made yet.

@@ -12,6 +12,7 @@ use crate::error::Result;
 use crate::paimon::partition::PartitionType;
 use crate::paimon::paths::{MAIN, changelog_file, snapshot_file, tag_file};
 use crate::paimon::rewrite_paths::rewrite_paths;
+use crate::paimon::scan::wrong_hints;
 use crate::paimon::snapshot::{Snapshot, Tag};
 use crate::paimon::system::{SYSTEM_TABLES, Statistics};
 use crate::paimon::types::DataField;
@@ -19,6 +20,7 @@ use crate::paimon::view::{ManifestRow, Ref, manifests, refs, schemas, snapshots}
 use crate::pipeline::both;
 use crate::reach::tables_within;
 use crate::record::find;
+use crate::repair::WrongHint;
 use crate::rewrite_paths::RewritePaths;
 use crate::scan::{Format, ScanOptions, resolve};
 use crate::system::names;
@@ -50,6 +52,15 @@ impl table::LakeTable for Table {
         let main = self.files().of_branch(MAIN);
         let Some(id) = main.schema_ids()?.first().copied() else { return Ok(None) };
         Ok(Some(format!("schema {id} of {} ms", main.schema(id)?.time_millis)))
+    }
+
+    fn wrong_hints(&self) -> Result<Vec<WrongHint>> {
+        let mut found = Vec::new();
+        for branch in std::iter::once(MAIN.to_owned()).chain(self.files().branch_names()?) {
+            let files = self.files().of_branch(&branch);
+            found.extend(wrong_hints(&files, &files.snapshot_ids()?)?);
+        }
+        Ok(found)
     }
 
     fn data_schema(&self) -> SchemaRef {

@@ -63,6 +63,10 @@ pub struct FileChange {
     /// Deletion vectors to remove, by path and offset, of data files that are not live. Others are removed with their
     /// data file, or when a new vector replaces them.
     pub removed_vectors: Vec<(String, i64)>,
+    /// Whether rows may be read again that removed vectors of live files delete.
+    pub restores_rows: bool,
+    /// Manifests to leave out of the list, by path: those that cannot be read.
+    pub left_out: Vec<String>,
     /// Data files all of whose rows match are removed.
     pub filter: Option<String>,
     /// The data sequence number of the added data files, if it is not the commit's.
@@ -222,6 +226,8 @@ impl StateChange for FileChange {
             data: &Paths::new(&self.removed)?,
             deletes: &Paths::new(&self.removed_deletes)?,
             vectors: &self.removed_vectors,
+            restores_rows: self.restores_rows,
+            left_out: &Paths::new(&self.left_out)?,
             filter: filter.as_ref(),
             targets: &targets,
             with_files: self.isolation != Isolation::None || self.kind == FileChangeKind::Replace,
@@ -231,6 +237,7 @@ impl StateChange for FileChange {
         let selected = removals.select(base, &types)?;
         history.iter().try_for_each(|history| self.check_history(history, &types, &selected))?;
         let mut summary = Summary::new(&self.properties);
+        selected.left_out().try_for_each(|manifest| summary.leave_out(manifest))?;
         let mut new = Vec::new();
         for (content, of_specs) in [(ManifestContent::Data, data), (ManifestContent::Deletes, deletes)] {
             for (spec_id, entries) in of_specs.into_iter().filter(|(_, entries)| entries.num_rows() > 0) {
@@ -268,10 +275,10 @@ pub(super) fn rewritten(
 ) -> Result<Vec<SnapshotManifest>> {
     let entries = CommitEntries::all(base)?;
     let mut rest = Vec::with_capacity(selected.manifests.len());
-    for (row, (manifest, hit)) in selected.manifests.iter().zip(&selected.hit).enumerate() {
-        // A manifest without live files is dropped, since its entries belong to an older snapshot.
-        if !hit {
-            rest.extend(manifest.may_be_live().then_some(SnapshotManifest::Kept(row)));
+    // A manifest without live files is dropped, since its entries belong to an older snapshot.
+    for (row, manifest) in selected.live() {
+        if selected.hit.get(row) != Some(&true) {
+            rest.push(SnapshotManifest::Kept(row));
             continue;
         }
         let live = entries.live(manifest)?;

@@ -56,6 +56,10 @@ pub(super) struct Removals<'c> {
     pub(super) deletes: &'c Paths<'c>,
     /// Vectors of data files that are not live.
     pub(super) vectors: &'c [(String, i64)],
+    /// Whether they may be of live ones.
+    pub(super) restores_rows: bool,
+    /// Manifests that are not read.
+    pub(super) left_out: &'c Paths<'c>,
     pub(super) filter: Option<&'c FileFilter>,
     /// The data files that added delete files apply to: they must exist, and their old vectors are removed.
     pub(super) targets: &'c Targets,
@@ -68,6 +72,8 @@ pub(super) struct ManifestSelection {
     pub(super) list: HeadList,
     pub(super) manifests: Vec<ManifestFile>,
     pub(super) hit: Vec<bool>,
+    /// The rows of manifests that are left out of the list.
+    left_out: HashSet<usize>,
     /// Removed data files, by path.
     data: HashSet<String>,
     /// Removed delete files, by path.
@@ -96,6 +102,16 @@ impl Removals<'_> {
             // With partition summaries.
             selected.manifests = ManifestFile::all(&selected.list.rows()?)?;
         }
+        let left_out = self.left_out.written(base);
+        let places = selected.manifests.iter().enumerate();
+        let places = places.filter(|(_, manifest)| left_out.contains_key(&manifest.path));
+        selected.left_out = places.map(|(place, _)| place).collect();
+        let is_left_out = |path: &str| selected.left_out().any(|manifest| manifest.path == path);
+        check_found(&left_out, is_left_out, "left_out")?;
+        if let Some(manifest) = selected.left_out().find(|manifest| manifest.content == DELETES) {
+            let message = "which rows its deletes have taken out is not known";
+            return Err(Error::new(ErrorKind::Unsupported, message).in_file(&manifest.path));
+        }
         if self.removes_data() || !self.targets.is_empty() {
             self.select_data(base, types, &mut selected)?;
         }
@@ -116,8 +132,8 @@ impl Removals<'_> {
         targets: &HashMap<String, usize>,
     ) -> Result<()> {
         let entries = CommitEntries::of(base, &["file_path"])?;
-        for manifest in &selected.manifests {
-            if targets.is_empty() || !manifest.may_be_live() || manifest.content == DELETES {
+        for (_, manifest) in selected.live() {
+            if targets.is_empty() || manifest.content == DELETES {
                 continue;
             }
             let batch = entries.live(manifest)?;
@@ -147,9 +163,10 @@ impl Removals<'_> {
             _ => vec![true; selected.manifests.len()].into(),
         };
         let mut found = HashSet::new();
-        let all = selected.manifests.iter().zip(&mut selected.hit).zip(may_hold.iter());
-        for ((manifest, hit), may_hold) in all {
-            if !manifest.may_be_live() || manifest.content == DELETES || may_hold == Some(false) {
+        let mut hits = Vec::new();
+        let (mut data, mut files) = (HashSet::new(), Vec::new());
+        for (place, manifest) in selected.live() {
+            if manifest.content == DELETES || (may_hold.is_valid(place) && !may_hold.value(place)) {
                 continue;
             }
             let batch = entries.live(manifest)?;
@@ -165,12 +182,17 @@ impl Removals<'_> {
             }
             let of_these =
                 (0..paths.len()).filter(|row| removed.value(*row)).map(|row| paths.value(row).to_owned());
-            selected.data.extend(of_these);
-            *hit = removed.count_set_bits() > 0;
-            if self.with_files && *hit {
-                selected.files.push(rows_where(&batch, &BooleanArray::new(removed, None))?);
+            data.extend(of_these);
+            if removed.count_set_bits() == 0 {
+                continue;
+            }
+            hits.push(place);
+            if self.with_files {
+                files.push(rows_where(&batch, &BooleanArray::new(removed, None))?);
             }
         }
+        selected.hit(hits);
+        (selected.data, selected.files) = (data, files);
         check_found(&gone, |path| selected.data.contains(path), "file_path")?;
         let targets = self.targets.iter().map(|(path, (row, _))| (path.clone(), *row)).collect();
         check_found(&targets, |path| found.contains(path), "referenced_data_file")?;
@@ -195,8 +217,9 @@ impl Removals<'_> {
         let entries = CommitEntries::of(base, &columns)?;
         let mut found = HashSet::new();
         let (mut found_vectors, mut targets) = (HashSet::new(), HashMap::new());
-        for (place, manifest) in selected.manifests.iter().enumerate() {
-            if !manifest.may_be_live() || manifest.content != DELETES {
+        let mut hits = Vec::new();
+        for (place, manifest) in selected.live() {
+            if manifest.content != DELETES {
                 continue;
             }
             let batch = entries.live(manifest)?;
@@ -224,16 +247,17 @@ impl Removals<'_> {
                 }
             }
             self.check_vectors(&batch)?;
-            if let Some(hit) = selected.hit.get_mut(place) {
-                *hit = removed.true_count() > 0;
-            }
+            hits.extend((removed.true_count() > 0).then_some(place));
         }
+        selected.hit(hits);
         let absent = selected.vectors.iter().filter(|(key, _)| !found_vectors.contains(*key));
         if let Some(((path, offset), row)) = absent.min_by_key(|(_, row)| **row) {
             let message = format!("there is no live deletion vector at {offset} of {path:?}");
             return Err(Error::new(ErrorKind::Argument, message).in_field("content_offset").in_row(*row));
         }
-        Self::check_dangling(base, selected, &targets)?;
+        if !self.restores_rows {
+            Self::check_dangling(base, selected, &targets)?;
+        }
         check_found(&gone, |path| found.contains(path), "file_path")
     }
 
@@ -268,12 +292,30 @@ impl ManifestSelection {
             list,
             manifests,
             hit,
+            left_out: HashSet::new(),
             data: HashSet::new(),
             deletes: HashSet::new(),
             unmarked: HashSet::new(),
             vectors: HashMap::new(),
             files: Vec::new(),
         })
+    }
+
+    /// The manifests that may have live files, with their rows in the list, but for those that are left out.
+    pub(super) fn live(&self) -> impl Iterator<Item = (usize, &ManifestFile)> {
+        let all = self.manifests.iter().enumerate();
+        all.filter(|(row, manifest)| manifest.may_be_live() && !self.left_out.contains(row))
+    }
+
+    /// Those that are left out.
+    pub(super) fn left_out(&self) -> impl Iterator<Item = &ManifestFile> {
+        self.manifests.iter().enumerate().filter(|(row, _)| self.left_out.contains(row)).map(|(_, one)| one)
+    }
+
+    fn hit(&mut self, rows: Vec<usize>) {
+        for row in rows {
+            self.hit.iter_mut().skip(row).take(1).for_each(|hit| *hit = true);
+        }
     }
 
     /// Whether data files are removed.

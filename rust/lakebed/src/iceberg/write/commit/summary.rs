@@ -6,8 +6,9 @@ use arrow_array::{Array, ArrayRef, Int32Array, Int64Array, RecordBatch};
 use arrow_row::{RowConverter, SortField};
 use serde_json::{Map, Value};
 
-use crate::error::{Result, fitting};
+use crate::error::{Error, Result, fitting};
 use crate::iceberg::fields::{DATA, POSITION_DELETES};
+use crate::iceberg::manifest_list::{ManifestFile, RecordedCounts};
 use crate::iceberg::metadata::Snapshot;
 use crate::record::column;
 
@@ -31,6 +32,8 @@ pub(super) struct Summary {
     added: Sums,
     removed: Sums,
     partitions: HashSet<(i32, Box<[u8]>)>,
+    /// Whether files are removed whose sizes are not known.
+    lacks_sizes: bool,
     /// The number of new, kept and replaced manifests.
     pub(super) manifests: [usize; 3],
     /// The number of rewritten entries, for a rewrite.
@@ -55,6 +58,26 @@ impl Summary {
     pub(super) fn remove(&mut self, spec_id: i32, files: &RecordBatch, tuples: &[ArrayRef]) -> Result<()> {
         self.removed.count(files)?;
         self.change(spec_id, tuples, files.num_rows())
+    }
+
+    /// Counts a manifest that is left out of the list, by what that records of it. How large its files are, it does not.
+    ///
+    /// # Errors
+    /// `Mismatch` for counts that do not fit.
+    pub(super) fn leave_out(&mut self, manifest: &ManifestFile) -> Result<()> {
+        let sum = |of: fn(RecordedCounts) -> Option<u64>| {
+            let sum = of(manifest.added).zip(of(manifest.existing));
+            let sum = sum.and_then(|(added, existing)| i64::try_from(added.checked_add(existing)?).ok());
+            fitting(sum, "the counts of a manifest that is left out")
+        };
+        let (files, rows) = (sum(|counts| counts.files)?, sum(|counts| counts.rows)?);
+        let plus = |sum: &mut i64, more| {
+            *sum = fitting(sum.checked_add(more), "a sum of the snapshot's summary")?;
+            Ok::<(), Error>(())
+        };
+        self.lacks_sizes = true;
+        plus(&mut self.removed.data_files, files)?;
+        plus(&mut self.removed.records, rows)
     }
 
     /// Whether more rows are added than removed.
@@ -137,10 +160,11 @@ impl Summary {
             ("total-position-deletes", change(|sums| sums.position_deletes)),
             ("total-equality-deletes", change(|sums| sums.equality_deletes)),
         ];
+        let known = totals.into_iter().filter(|(key, _)| !self.lacks_sizes || *key != "total-files-size");
         let total = |(key, change): (&'static str, Option<i64>)| {
             before(key)?.checked_add(change?).filter(|total| *total >= 0).map(|total| (key, total))
         };
-        totals.into_iter().filter_map(total).collect()
+        known.filter_map(total).collect()
     }
 }
 

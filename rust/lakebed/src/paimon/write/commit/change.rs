@@ -37,6 +37,9 @@ pub enum Change {
     CompactFiles(Box<Compaction>),
     /// Replaces index files of deletion vectors.
     ReplaceDeletionVectors(IndexFilesChange),
+    /// Removes deletion vectors that cannot be read, by the name or path of their index file and their offset: the rows
+    /// that they delete are read again. One that is not there is no error.
+    RestoreRows(Vec<(String, i64)>),
     /// Rewrites the manifests of the snapshot that the commit builds on.
     CompactManifests(ManifestCompaction),
     /// Changes the schema or the options.
@@ -113,6 +116,7 @@ impl Change {
             Change::OverwriteFiles { .. } => "overwritten files",
             Change::CompactFiles(_) => "a compaction of files",
             Change::ReplaceDeletionVectors(_) => "replaced deletion vectors",
+            Change::RestoreRows(_) => "removed deletion vectors",
             Change::CompactManifests(_) => "a compaction of manifests",
             Change::AlterTable(_) => "a change of the schema",
             Change::Ref(change) => change.words(),

@@ -59,6 +59,8 @@ pub(super) struct FileChanges {
     vectors: Option<Vectors>,
     /// Removed vectors of files that are not live, by index file and offset.
     dangling: Vec<(String, i64)>,
+    /// Whether those may be of live ones, or be gone.
+    restores_rows: bool,
     manifests: Option<ManifestCompaction>,
     /// Whether files are replaced by others with the same rows.
     compacts: bool,
@@ -81,6 +83,7 @@ impl FileChanges {
             replaced: Vec::new(),
             vectors: None,
             dangling: Vec::new(),
+            restores_rows: false,
             manifests: None,
             compacts: false,
             overwrites: false,
@@ -120,6 +123,12 @@ impl FileChanges {
             Change::ReplaceDeletionVectors(vectors) => {
                 self.overwrites = true;
                 self.extend_vectors(table, vectors)
+            }
+            Change::RestoreRows(vectors) => {
+                self.overwrites = true;
+                self.restores_rows = true;
+                self.dangling.extend_from_slice(vectors);
+                Ok(())
             }
             Change::CompactManifests(manifests) => {
                 self.manifests = Some(*manifests);
@@ -226,7 +235,7 @@ impl FileChanges {
         }
         if !self.dangling.is_empty() {
             let entries = index.map_or_else(|| IndexEntries::read(base), Ok)?;
-            index = Some(entries.without_dangling(base, &self.dangling, &removed)?);
+            index = Some(entries.without_dangling(base, &self.dangling, &removed, self.restores_rows)?);
         }
         let manifests = self.manifests.map_or(Ok(None), |how| RewrittenManifests::plan(base, &how))?;
         let same_index = vectors.is_none() && self.dangling.is_empty();

@@ -97,7 +97,8 @@ impl IndexEntries {
         self.without_vectors(&gone)
     }
 
-    /// The same without vectors of data files that are not live, given by their index files and offsets.
+    /// The same without vectors of data files that are not live, given by their index files and offsets; with
+    /// `restores_rows` also of live ones, and without those that are not there.
     ///
     /// # Errors
     /// `Conflict` for one that is not there, `Argument` for one of a file that stays live.
@@ -106,6 +107,7 @@ impl IndexEntries {
         base: &Base,
         vectors: &[(String, i64)],
         removed: &RecordBatch,
+        restores_rows: bool,
     ) -> Result<IndexEntries> {
         let mut wanted: HashMap<(&str, i64), usize> = HashMap::with_capacity(vectors.len());
         for (row, (path, offset)) in vectors.iter().enumerate() {
@@ -127,6 +129,9 @@ impl IndexEntries {
                 (partitions.value(row).to_vec(), buckets.value(row), names.value(item).to_owned()),
                 *given,
             ));
+        }
+        if restores_rows {
+            return self.without_vectors(&gone);
         }
         let found: HashSet<usize> = of.iter().map(|(_, given)| *given).collect();
         if let Some(row) = (0..vectors.len()).find(|row| !found.contains(row)) {

@@ -1,0 +1,129 @@
+"""Repairs a table by reviewed rows: a hint is written anew, or a commit leaves out what is not there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from lakebed._native import FileChangeKind, IcebergAction, PaimonChange
+from lakebed._pyarrow import pa
+from lakebed.cleaning.looking import NOT_NAMED
+from lakebed.cleaning.outcome import rows_of
+from lakebed.cleaning.places import respelled
+from lakebed.commits.change import Change, CommitOptions
+from lakebed.commits.iceberg import file_change
+from lakebed.commits.inputs import paths_of
+from lakebed.commits.transaction import commit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lakebed.cleaning.log import CleanupLog
+    from lakebed.cleaning.rows import ReviewedPlan
+    from lakebed.table import Table
+
+KEY = ("kind", "file_path", "content_offset", "snapshot_id")
+"""What tells a repair from the others of a table."""
+
+UNKNOWN = "nobody knows how many rows engines would return less or more"
+CHANGED = "it loses or returns other rows than it did when it was planned"
+
+_ROWS = ["rows_lost", "rows_back"]
+_COLUMNS = [*KEY, *_ROWS]
+
+Row = dict[str, Any]
+Key = tuple[Any, ...]
+
+
+def repaired(plan: ReviewedPlan, table: Table, log: CleanupLog) -> tuple[Table, pa.Table]:
+    """Makes the repairs among the rows that a fresh look still names.
+
+    Returns: the table after it, and the rows of a `Cleanup`.
+    Raises: as `Table.repair_plan`, and as the commits.
+    """
+    kinds, rows = plan.rules["kinds"], plan.files.to_pylist()
+    done = {_key(line) for line in log.lines() if line.get("outcome") == "repaired"}
+    begun = {_key(line) for line in log.lines() if line.get("outcome") == "repairing"}
+    found = _look(table, kinds)
+    # A run that was broken off may have done it.
+    after = {key for key in begun - done if key not in found}
+    log.append(_lines(rows, after, "repaired"))
+    done |= after
+    for of in (("hints",), ("rollback",), ("manifests", "data_files", "delete_files")):
+        wanted = [row for row in rows if row["kind"] in of and _reason(row, found) is None]
+        if not wanted:
+            continue
+        keys = {_key(row) for row in wanted}
+        log.append(_lines(rows, keys, "repairing"))
+        table = _repair(table, of[0], [found[_key(row)] for row in wanted])
+        log.append(_lines(rows, keys, "repaired"))
+        done |= keys
+        found = _look(table, kinds)
+    became = [("repaired", None) if _key(row) in done else ("kept", _reason(row, found)) for row in rows]
+    columns = [plan.files[name] for name in ("file_path", "kind", "file_size_in_bytes")]
+    return table, rows_of([*columns, *zip(*became, strict=True)])
+
+
+def _key(row: Row) -> Key:
+    return tuple(row[name] for name in KEY)
+
+
+def _look(table: Table, kinds: list[str]) -> dict[Key, Row]:
+    """What is to be repaired now, as the table names it, by its spelling in plans."""
+    rows = table.repair_plan(kinds, columns=_COLUMNS).to_arrow()
+    spelled = respelled(rows, table).to_pylist()
+    return {_key(as_planned): row for as_planned, row in zip(spelled, rows.to_pylist(), strict=True)}
+
+
+def _reason(row: Row, found: dict[Key, Row]) -> str | None:
+    """Why nothing is done."""
+    now = found.get(_key(row))
+    if now is None:
+        return NOT_NAMED
+    if any(now[name] is None for name in _ROWS):
+        return UNKNOWN
+    return None if all(now[name] == row[name] for name in _ROWS) else CHANGED
+
+
+def _lines(rows: list[Row], wanted: Iterable[Key], outcome: str) -> list[Row]:
+    return [
+        {**{name: row[name] for name in _COLUMNS}, "outcome": outcome} for row in rows if _key(row) in wanted
+    ]
+
+
+def _repair(table: Table, kind: str, rows: list[Row]) -> Table:
+    if kind == "hints":
+        table.core.rewrite_hints([row["file_path"] for row in rows])
+        return table.refresh()
+    if kind == "rollback":
+        return table.rollback_to(rows[0]["snapshot_id"]).table
+    of = {
+        kind: [row for row in rows if row["kind"] == kind]
+        for kind in ("manifests", "data_files", "delete_files")
+    }
+    said = ", ".join(f"{kind} {len(some)}" for kind, some in of.items() if some)
+    data, manifests = ([row["file_path"] for row in of[kind]] for kind in ("data_files", "manifests"))
+    deletes = pa.Table.from_pylist(
+        [{name: row[name] for name in ("file_path", "content_offset")} for row in of["delete_files"]],
+        pa.schema([("file_path", pa.string()), ("content_offset", pa.int64())]),
+    )
+    options = CommitOptions(properties={"lakebed-repair": said})
+
+    def of_iceberg(_: Table) -> IcebergAction:
+        return file_change(
+            FileChangeKind.OVERWRITE,
+            options,
+            removed=data,
+            removed_deletes=deletes,
+            restores_rows=True,
+            left_out=manifests,
+            merge=False,
+        )
+
+    def change(of_paimon: PaimonChange) -> Change:
+        return Change("repair", of_iceberg, lambda _: of_paimon, options)
+
+    changes = [change(PaimonChange.overwrite_files(None, paths_of(data), None))]
+    if table.format == "paimon" and deletes.num_rows:
+        vectors = [(row["file_path"], row["content_offset"]) for row in of["delete_files"]]
+        changes = [*(changes if data else []), change(PaimonChange.restore_rows(vectors))]
+    return commit(table, *changes)[0]

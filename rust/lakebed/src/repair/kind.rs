@@ -1,0 +1,67 @@
+//! Kinds of repairs.
+
+use std::collections::BTreeSet;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::words::unknown;
+
+/// A kind of repair, in the order in which repairs are listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RepairKind {
+    /// Hints that name no version of the table.
+    Hints,
+    /// The snapshot's list or manifests cannot be read: an older snapshot is whole.
+    Rollback,
+    /// Manifests that are not there, or damaged.
+    Manifests,
+    /// Data files that are not there.
+    DataFiles,
+    /// Files of deletes that are not there.
+    DeleteFiles,
+}
+
+impl RepairKind {
+    /// Those that change no row which any engine returns.
+    const DEFAULT: [RepairKind; 1] = [RepairKind::Hints];
+    const ALL: [RepairKind; 5] = [
+        RepairKind::Hints,
+        RepairKind::Rollback,
+        RepairKind::Manifests,
+        RepairKind::DataFiles,
+        RepairKind::DeleteFiles,
+    ];
+
+    /// The kinds of these names; those that change no rows for `None`.
+    ///
+    /// # Errors
+    /// `Argument` for another name.
+    pub fn named(names: Option<&[String]>) -> Result<BTreeSet<RepairKind>> {
+        let Some(names) = names else { return Ok(RepairKind::DEFAULT.into()) };
+        let kind = |name: &String| RepairKind::ALL.into_iter().find(|kind| kind.name() == name);
+        let known = RepairKind::ALL.map(RepairKind::name);
+        let no_kind = |name: &String| Error::new(ErrorKind::Argument, unknown("kind of repair", name, known));
+        names.iter().map(|name| kind(name).ok_or_else(|| no_kind(name).in_field("kinds"))).collect()
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            RepairKind::Hints => "hints",
+            RepairKind::Rollback => "rollback",
+            RepairKind::Manifests => "manifests",
+            RepairKind::DataFiles => "data_files",
+            RepairKind::DeleteFiles => "delete_files",
+        }
+    }
+
+    /// What is done.
+    pub(super) fn words(self) -> &'static str {
+        match self {
+            RepairKind::Hints => "the hint is written anew",
+            RepairKind::Rollback => "the table goes back to the last snapshot that is whole",
+            RepairKind::Manifests => "the manifest is left out of the table's list",
+            RepairKind::DataFiles => "the file is taken out of the table",
+            RepairKind::DeleteFiles => "the deletes are taken out of the table",
+        }
+    }
+}

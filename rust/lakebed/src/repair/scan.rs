@@ -1,0 +1,295 @@
+//! The view of repairs.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+
+use arrow_array::{Array, Int32Array, Int64Array, RecordBatch, StringArray};
+use arrow_schema::SchemaRef;
+use arrow_select::filter::filter_record_batch;
+use lakebed_avro::ErrorKind as AvroKind;
+
+use super::{Repair, RepairKind, RowChange, WrongHint, rows};
+use crate::distributed::Distributed;
+use crate::error::{Error, ErrorKind, Result};
+use crate::field::{DATA, POSITION_DELETES};
+use crate::notes::Notes;
+use crate::pipeline::read_each;
+use crate::reach::PlanColumns;
+use crate::record::column;
+use crate::scan::{Batches, EntrySource, Format, OpenManifest, Scan, ScanOptions, limited};
+use crate::storage::{Storage, present};
+use crate::verify::caught;
+use crate::view::View;
+
+/// The columns of files, and of deletes, that repairs are made of.
+const OF_FILES: [&str; 3] = ["file_path", "record_count", "file_size_in_bytes"];
+const CONTENT: &str = "content";
+const OFFSET: &str = "content_offset";
+
+const ABSENT: &str = "the file is not there";
+
+/// What can be done about a table.
+pub(crate) struct RepairPlan<F> {
+    table: F,
+    kinds: BTreeSet<RepairKind>,
+    now_ms: i64,
+    options: ScanOptions,
+    schema: SchemaRef,
+}
+
+/// What is wrong with the manifests of a state: the error of each that cannot be read, by its name.
+type Damage = HashMap<String, Option<Arc<Error>>>;
+
+impl<F: Format> RepairPlan<F> {
+    /// Columns and filter are checked; no file is read. `now_ms` is what rows say of when they were planned.
+    ///
+    /// # Errors
+    /// `UnknownColumn`, `FilterColumn`, `Predicate`.
+    pub(crate) fn new(
+        table: F,
+        kinds: BTreeSet<RepairKind>,
+        now_ms: i64,
+        options: ScanOptions,
+    ) -> Result<RepairPlan<F>> {
+        let schema = PlanColumns::unread().selected(&rows(&[])?, &options)?.schema();
+        Ok(RepairPlan { table, kinds, now_ms, options, schema })
+    }
+
+    fn repairs(&self) -> Result<Vec<Repair>> {
+        let asked = |kind| self.kinds.contains(&kind);
+        let mut found = Vec::new();
+        if asked(RepairKind::Hints) {
+            found.extend(self.table.wrong_hints()?.into_iter().map(Repair::of_hint));
+        }
+        let mut known = Damage::new();
+        if asked(RepairKind::Rollback) {
+            found.extend(self.rollback(&mut known)?);
+        }
+        let mut manifests = None;
+        if asked(RepairKind::Manifests) {
+            manifests = Some(self.manifests(&mut known, &mut found)?);
+        }
+        if asked(RepairKind::DataFiles) {
+            self.data_files(manifests, &mut found)?;
+        }
+        if asked(RepairKind::DeleteFiles) {
+            self.delete_files(&mut found)?;
+        }
+        Ok(found)
+    }
+
+    /// The way back to the last snapshot that is whole, where the table's own is not.
+    fn rollback(&self, known: &mut Damage) -> Result<Option<Repair>> {
+        let (mut change, mut damage) = (RowChange::NONE, None::<Arc<Error>>);
+        for (commit, snapshot) in self.table.line()?.into_iter().rev() {
+            let state = self.table.at_state(&snapshot)?;
+            let Some(error) = self.first_damage(&state, known)? else {
+                return Ok(damage.map(|error| Repair::of_rollback(&error, commit.snapshot_id, change)));
+            };
+            change = change.and(state.undone()?);
+            damage.get_or_insert(error);
+        }
+        Ok(None)
+    }
+
+    /// What is wrong with a state of the table.
+    fn first_damage(&self, state: &F, known: &mut Damage) -> Result<Option<Arc<Error>>> {
+        let storage = self.table.core().storage().as_ref();
+        let listed = match caught(storage, state.manifests_at(state, None))? {
+            Err(error) if is_damage(&error) => return Ok(Some(Arc::new(error))),
+            listed => listed?.kept,
+        };
+        self.read(state, &listed, known)?;
+        let error = |manifest| known.get(F::name_of(manifest)).and_then(Option::as_ref);
+        Ok(listed.iter().find_map(error).map(Arc::clone))
+    }
+
+    /// Reads the manifests of a state that are not known yet.
+    fn read(&self, state: &F, manifests: &[F::Manifest], known: &mut Damage) -> Result<()> {
+        let new = manifests.iter().filter(|manifest| !known.contains_key(F::name_of(manifest)));
+        let new: Vec<F::Manifest> = new.cloned().collect();
+        let (table, program) = (state.clone(), Arc::new(state.program(F::FILES, &ScanOptions::default())?));
+        let decoded = move |manifest: &F::Manifest| -> Result<()> {
+            let (content, path) = (table.read_manifest(&program, manifest)?, table.path_of(manifest));
+            let open = OpenManifest { path: &path, recorded: manifest, content, threads: 1 };
+            F::rows(&program, open)?.try_for_each(|rows| rows.map(drop))
+        };
+        let of_state = state.clone();
+        let read = move |storage: &dyn Storage, manifest: &F::Manifest| {
+            let decoded = decoded(manifest).map_err(|error| error.in_file(&of_state.path_of(manifest)));
+            match caught(storage, decoded)? {
+                Err(error) if is_damage(&error) => Ok(Some(Arc::new(error))),
+                read => read.map(|()| None),
+            }
+        };
+        let names: Vec<String> = new.iter().map(|manifest| F::name_of(manifest).to_owned()).collect();
+        known.extend(names.into_iter().zip(read_each(
+            self.table.core().storage(),
+            new,
+            self.options.threads,
+            read,
+        )?));
+        Ok(())
+    }
+
+    /// The manifests of the table's snapshot that can be read; repairs of the others are added to `found`.
+    fn manifests(&self, known: &mut Damage, found: &mut Vec<Repair>) -> Result<Vec<F::Manifest>> {
+        let mut manifests = self.table.manifests_at(&self.table, None)?.kept;
+        self.read(&self.table, &manifests, known)?;
+        manifests.retain(|manifest| {
+            let error = known.get(F::name_of(manifest)).and_then(Option::as_ref);
+            found.extend(error.map(|error| Repair {
+                kind: RepairKind::Manifests,
+                file_path: self.table.path_of(manifest),
+                content_offset: None,
+                size: F::size_of(manifest).and_then(|size| i64::try_from(size).ok()),
+                snapshot_id: None,
+                problem: error.message().to_owned(),
+                change: F::left_out(manifest),
+            }));
+            error.is_none()
+        });
+        Ok(manifests)
+    }
+
+    /// Live data files of these manifests, or of all, that are not there.
+    fn data_files(&self, manifests: Option<Vec<F::Manifest>>, found: &mut Vec<Repair>) -> Result<()> {
+        let options = ScanOptions::of_columns(&[&OF_FILES[..], &[CONTENT]].concat(), self.options.threads);
+        let manifests = match manifests {
+            Some(manifests) => manifests,
+            None => self.table.manifests_at(&self.table, None)?.kept,
+        };
+        let program = Arc::new(self.table.program(F::FILES, &options)?);
+        for files in EntrySource::new(program, self.table.clone()).stream(manifests, &options) {
+            let files = files?;
+            let contents = column::<Int32Array>(&files, CONTENT)?;
+            let files =
+                filter_record_batch(&files, &contents.iter().map(|one| Some(one == Some(DATA))).collect())?;
+            let absent = self.absent(column(&files, "file_path")?)?;
+            let records = column::<Int64Array>(&files, "record_count")?;
+            let removed = self.table.removes_rows();
+            let change = |row| RowChange::lost(Some(records.value(row)).filter(|_| removed));
+            found.extend(of_files(&files, &absent, RepairKind::DataFiles, change)?);
+        }
+        Ok(())
+    }
+
+    /// Delete files, or deletion vectors, of the table's snapshot that are not there.
+    fn delete_files(&self, found: &mut Vec<Repair>) -> Result<()> {
+        let columns = [&OF_FILES[..], &[CONTENT, OFFSET]].concat();
+        let options = ScanOptions::of_columns(&columns, self.options.threads);
+        for deletes in self.table.scan(View::Deletes, options)?.stream()? {
+            let deletes = deletes?;
+            let absent = self.absent(column(&deletes, "file_path")?)?;
+            let contents = column::<Int32Array>(&deletes, CONTENT)?;
+            let records = column::<Int64Array>(&deletes, "record_count")?;
+            let change = |row| match contents.value(row) {
+                POSITION_DELETES => RowChange::back(records.is_valid(row).then(|| records.value(row))),
+                _ => RowChange::UNKNOWN,
+            };
+            found.extend(of_files(&deletes, &absent, RepairKind::DeleteFiles, change)?);
+        }
+        Ok(())
+    }
+
+    /// Which of these files are not there.
+    fn absent(&self, paths: &StringArray) -> Result<HashSet<String>> {
+        let distinct: HashSet<String> = paths.iter().flatten().map(str::to_owned).collect();
+        let is_absent = |storage: &dyn Storage, path: &String| {
+            let first = present(storage.read_range(path, 0, 1)).map_err(|error| error.in_file(path))?;
+            Ok(first.is_none().then(|| path.clone()))
+        };
+        let distinct = distinct.into_iter().collect();
+        let looked = read_each(self.table.core().storage(), distinct, self.options.threads, is_absent)?;
+        Ok(looked.into_iter().flatten().collect())
+    }
+}
+
+/// Whether an error of reading a file is that it is not there, or not as it was written: of none of these does another
+/// key, another version of lakebed or another try read it.
+fn is_damage(error: &Error) -> bool {
+    use AvroKind::{Depth, Encryption, Foreign, Limit, Unsupported};
+    let reader = matches!(
+        error.kind(),
+        ErrorKind::Io
+            | ErrorKind::Location
+            | ErrorKind::Unsupported
+            | ErrorKind::Version
+            | ErrorKind::Internal
+            | ErrorKind::Avro(Depth | Encryption | Foreign | Limit | Unsupported | AvroKind::Io)
+            | ErrorKind::Avro(AvroKind::UnknownCodec)
+    );
+    !reader && !error.is_interruption()
+}
+
+/// Repairs of those of some files that are absent.
+fn of_files(
+    files: &RecordBatch,
+    absent: &HashSet<String>,
+    kind: RepairKind,
+    change: impl Fn(usize) -> RowChange,
+) -> Result<Vec<Repair>> {
+    let paths = column::<StringArray>(files, "file_path")?;
+    let sizes = column::<Int64Array>(files, "file_size_in_bytes")?;
+    let offsets = files.column_by_name(OFFSET).map(|_| column::<Int64Array>(files, OFFSET));
+    let offsets = offsets.transpose()?;
+    let valid = |numbers: &Int64Array, row| numbers.is_valid(row).then(|| numbers.value(row));
+    let gone = (0..files.num_rows()).filter(|row| absent.contains(paths.value(*row)));
+    let repair = |row| Repair {
+        kind,
+        file_path: paths.value(row).to_owned(),
+        content_offset: offsets.and_then(|offsets| valid(offsets, row)),
+        size: valid(sizes, row),
+        snapshot_id: None,
+        problem: ABSENT.to_owned(),
+        change: change(row),
+    };
+    Ok(gone.map(repair).collect())
+}
+
+impl Repair {
+    fn of_hint(hint: WrongHint) -> Repair {
+        let change = if hint.text.is_some() { RowChange::NONE } else { RowChange::UNKNOWN };
+        Repair {
+            kind: RepairKind::Hints,
+            file_path: hint.path,
+            content_offset: None,
+            size: None,
+            snapshot_id: None,
+            problem: hint.problem,
+            change,
+        }
+    }
+
+    fn of_rollback(error: &Error, snapshot_id: i64, change: RowChange) -> Repair {
+        Repair {
+            kind: RepairKind::Rollback,
+            file_path: error.location().path.clone().unwrap_or_default(),
+            content_offset: None,
+            size: None,
+            snapshot_id: Some(snapshot_id),
+            problem: error.message().to_owned(),
+            change,
+        }
+    }
+}
+
+impl<F: Format> Scan for RepairPlan<F> {
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    fn stream(&self) -> Result<Batches> {
+        limited(self.options.limit, || {
+            let plan = PlanColumns::of_repair(&self.table, &self.kinds, self.now_ms)?;
+            let rows = plan.selected(&rows(&self.repairs()?)?, &self.options)?;
+            Ok(Box::new(std::iter::once(Ok(rows))))
+        })
+    }
+
+    fn notes(&self) -> Notes {
+        self.table.notes()
+    }
+}
+
+impl<F: Format> Distributed for RepairPlan<F> {}
