@@ -25,7 +25,7 @@ from iceberg_golden import each_golden_iceberg_table, golden
 from lakebed import Table
 from lakebed.cleaning import looking, repairing
 from lakebed.cleaning.log import CleanupLog
-from lakebed.errors import EncryptionError, SchemaError, UnsupportedError
+from lakebed.errors import CommitConflictError, EncryptionError, SchemaError, UnsupportedError
 from shared_data import each_golden_paimon_table
 
 KINDS = ["hints", "rollback", "manifests", "data_files", "delete_files"]
@@ -285,6 +285,57 @@ def test_files_of_paimon(keyed: bool, tmp_path: Path) -> None:
     done = lakebed.apply(rows, table, log=tmp_path / "log")
     assert done.counts == {"kept" if keyed else "repaired": 1}
     assert done.table.files().to_arrow().num_rows == (2 if keyed else 1)
+
+
+@pytest.mark.parametrize(
+    ("gone", "kinds", "target", "lost"),
+    [
+        ("manifest-list-3-1", "AAA", 2, 3),
+        ("manifest-2-0", "AAA", 1, 8),
+        ("manifest-2-0", "AAC", 1, 5),
+        ("manifest-2-0", "AOA", 1, None),
+    ],
+)
+@pytest.mark.parametrize("keyed", [False, True])
+def test_the_last_snapshot_of_paimon_that_is_whole(
+    keyed: bool, gone: str, kinds: str, target: int, lost: int | None, tmp_path: Path
+) -> None:
+    keys = {"primaryKeys": ["id"], "options": {"bucket": "1"}} if keyed else {}
+    made = PaimonTable(tmp_path / "p", ("id", "INT NOT NULL" if keyed else "INT"), **keys)
+    words = {"A": "APPEND", "C": "COMPACT", "O": "OVERWRITE"}
+    for name, kind, (total, delta) in zip("abc", kinds, [(4, 4), (9, 5), (12, 3)], strict=True):
+        numbers = {"totalRecordCount": total, "deltaRecordCount": delta, "commitKind": words[kind]}
+        made.commit(paimon_entry(ADD, name, row_count=delta), **numbers)
+    table = lakebed.open_table(made.root)
+    (made.root / "manifest" / gone).unlink()
+    rows = planned(table, "rollback")
+    # An append to a table with keys may have updated rows.
+    lost = None if keyed else lost
+    expected = [("rollback", lost, 0 if lost is not None else None)]
+    assert [(kind, lost, back) for kind, _, lost, back in said(rows)] == expected
+    assert rows["snapshot_id"].to_pylist() == [target]
+    done = lakebed.apply(rows, table, log=tmp_path / "log")
+    assert done.counts == {"kept" if lost is None else "repaired": 1}
+    if lost is None:
+        assert done.table.snapshot_id == 3
+        return
+    assert done.table.snapshot_id == 4
+    assert done.table.files().to_arrow().num_rows == target
+    snapshot = done.table.snapshots().to_arrow().to_pylist()[-1]
+    assert (snapshot["total_record_count"], snapshot["delta_record_count"]) == (
+        4 if target == 1 else 9,
+        4 - 12 if target == 1 else 9 - 12,
+    )
+    # Nothing is removed, and what others commit is read.
+    assert done.table.snapshots().to_arrow()["snapshot_id"].to_pylist() == [1, 2, 3, 4]
+    assert planned(done.table, "rollback").num_rows == 0
+
+
+def test_a_snapshot_that_is_not_the_latest_any_more(tmp_path: Path) -> None:
+    table = small_tables.paimon(tmp_path / "p", "bucket-0/a.parquet", "bucket-0/b.parquet")
+    old = table.at(snapshot=1)
+    with pytest.raises(CommitConflictError, match="snapshot 2 is the latest by now, not 1"):
+        repairing._back(old, 1)
 
 
 def test_vectors_of_paimon(tmp_path: Path) -> None:

@@ -144,8 +144,10 @@ def test_iceberg_reads_what_was_repaired(
     assert lakebed.open_table(tmp_path / "t").repair_plan([kind]).to_arrow().num_rows == 0
 
 
-@pytest.mark.parametrize("kind", ["hints", "data_files"])
+@pytest.mark.parametrize("kind", ["hints", "data_files", "rollback"])
 def test_paimon_reads_what_was_repaired(kind: str, tmp_path: Path, paimon_java: JavaEngine):
+    """And commits to it."""
+
     def ids() -> list[int]:
         return sorted(int(row["id"]) for row in paimon_java.ask("rows", table=tmp_path / "p"))
 
@@ -153,9 +155,16 @@ def test_paimon_reads_what_was_repaired(kind: str, tmp_path: Path, paimon_java: 
     assert ids() == [1, 1, 1, 2, 2, 2]
     if kind == "hints":
         (tmp_path / "p" / "snapshot" / "LATEST").write_text("9")
-    else:
+    elif kind == "data_files":
         (tmp_path / "p" / "bucket-0" / "1.parquet").unlink()
+    else:
+        path = table.manifests(columns=["path"]).to_arrow()["path"][-1].as_py()
+        Path(path).write_bytes(b"Obj")
     with pytest.raises(EngineError):
         ids()
-    _repaired(table, tmp_path / "log", kind)
-    assert ids() == ([1, 1, 1, 2, 2, 2] if kind == "hints" else [1, 1, 2, 2])
+    table = _repaired(table, tmp_path / "log", kind)
+    left = [1, 1, 1, 2, 2, 2] if kind == "hints" else [1, 1, 2, 2]
+    assert ids() == left
+    paimon_java.ask("append", table=tmp_path / "p", rows=[[7]])
+    assert ids() == [*left, 7]
+    assert table.refresh().repair_plan([kind]).to_arrow().num_rows == 0

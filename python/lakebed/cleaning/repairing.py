@@ -27,6 +27,8 @@ KEY = ("kind", "file_path", "content_offset", "snapshot_id")
 UNKNOWN = "nobody knows how many rows engines would return less or more"
 CHANGED = "it loses or returns other rows than it did when it was planned"
 
+_TAKEN_OUT = ("manifests", "data_files", "delete_files")
+_SAID = "lakebed-repair"
 _ROWS = ["rows_lost", "rows_back"]
 _COLUMNS = [*KEY, *_ROWS]
 
@@ -48,7 +50,7 @@ def repaired(plan: ReviewedPlan, table: Table, log: CleanupLog) -> tuple[Table, 
     after = {key for key in begun - done if key not in found}
     log.append(_lines(rows, after, "repaired"))
     done |= after
-    for of in (("hints",), ("rollback",), ("manifests", "data_files", "delete_files")):
+    for of in (("hints",), ("rollback",), _TAKEN_OUT):
         wanted = [row for row in rows if row["kind"] in of and _reason(row, found) is None]
         if not wanted:
             continue
@@ -95,35 +97,43 @@ def _repair(table: Table, kind: str, rows: list[Row]) -> Table:
         table.core.rewrite_hints([row["file_path"] for row in rows])
         return table.refresh()
     if kind == "rollback":
-        return table.rollback_to(rows[0]["snapshot_id"]).table
-    of = {
-        kind: [row for row in rows if row["kind"] == kind]
-        for kind in ("manifests", "data_files", "delete_files")
-    }
-    said = ", ".join(f"{kind} {len(some)}" for kind, some in of.items() if some)
-    data, manifests = ([row["file_path"] for row in of[kind]] for kind in ("data_files", "manifests"))
-    deletes = pa.Table.from_pylist(
-        [{name: row[name] for name in ("file_path", "content_offset")} for row in of["delete_files"]],
-        pa.schema([("file_path", pa.string()), ("content_offset", pa.int64())]),
-    )
-    options = CommitOptions(properties={"lakebed-repair": said})
+        return _back(table, rows[0]["snapshot_id"])
+    return commit(table, *_without(table, rows))[0]
 
-    def of_iceberg(_: Table) -> IcebergAction:
-        return file_change(
+
+def _back(table: Table, snapshot: int) -> Table:
+    """The table at the state of an older snapshot; no snapshot is removed."""
+    if table.format == "iceberg":
+        return table.rollback_to(snapshot).table
+    options = CommitOptions(properties={_SAID: f"rollback to {snapshot}"})
+    return commit(table, Change("repair", paimon=PaimonChange.restore_snapshot(snapshot), options=options))[0]
+
+
+def _without(table: Table, rows: list[Row]) -> list[Change]:
+    """What takes files and manifests out of a table, in one commit."""
+    of: dict[str, list[Row]] = {kind: [row for row in rows if row["kind"] == kind] for kind in _TAKEN_OUT}
+    said = ", ".join(f"{kind} {len(some)}" for kind, some in of.items() if some)
+    options = CommitOptions(properties={_SAID: said})
+    data, manifests = ([row["file_path"] for row in of[kind]] for kind in ("data_files", "manifests"))
+    deletes = [(row["file_path"], row["content_offset"]) for row in of["delete_files"]]
+    if table.format == "iceberg":
+        action = file_change(
             FileChangeKind.OVERWRITE,
             options,
             removed=data,
-            removed_deletes=deletes,
+            removed_deletes=_table(deletes),
             restores_rows=True,
             left_out=manifests,
             merge=False,
         )
+        return [Change("repair", action, options=options)]
+    of_data = PaimonChange.overwrite_files(None, paths_of(data), None) if data else None
+    of_deletes = PaimonChange.restore_rows(deletes) if deletes else None
+    changes = (change for change in (of_data, of_deletes) if change is not None)
+    return [Change("repair", paimon=change, options=options) for change in changes]
 
-    def change(of_paimon: PaimonChange) -> Change:
-        return Change("repair", of_iceberg, lambda _: of_paimon, options)
 
-    changes = [change(PaimonChange.overwrite_files(None, paths_of(data), None))]
-    if table.format == "paimon" and deletes.num_rows:
-        vectors = [(row["file_path"], row["content_offset"]) for row in of["delete_files"]]
-        changes = [*(changes if data else []), change(PaimonChange.restore_rows(vectors))]
-    return commit(table, *changes)[0]
+def _table(deletes: list[tuple[str, int | None]]) -> pa.Table:
+    paths, offsets = zip(*deletes, strict=True) if deletes else ((), ())
+    arrays = [pa.array(paths, pa.string()), pa.array(offsets, pa.int64())]
+    return pa.table(arrays, names=["file_path", "content_offset"])

@@ -102,6 +102,11 @@ impl PaimonChange {
     }
 
     #[staticmethod]
+    fn restore_snapshot(id: i64) -> PaimonChange {
+        PaimonChange(Change::RestoreSnapshot(id))
+    }
+
+    #[staticmethod]
     fn restore_rows(vectors: Vec<(String, i64)>) -> PaimonChange {
         PaimonChange(Change::RestoreRows(vectors))
     }

@@ -20,13 +20,14 @@ use crate::paimon::groups::BucketGroups;
 use crate::paimon::manifest::ADD;
 use crate::paimon::manifest_list::{ManifestFile, manifest_files};
 use crate::paimon::reach::TableReach;
-use crate::paimon::snapshot::Snapshot;
+use crate::paimon::snapshot::{CommitKind, Snapshot};
 use crate::paimon::system::SYSTEM_TABLES;
 use crate::paimon::table::Table;
 use crate::paimon::view::Role;
 use crate::paimon::write::is_on;
 use crate::reach::{NewestReach, newest_reach};
 use crate::record::column;
+use crate::repair::RowChange;
 use crate::scan::{
     Batches, Content, Format, Funnel, LiveFiles, OpenManifest, RowsJob, ScanOptions, ViewScan,
 };
@@ -256,6 +257,16 @@ impl Format for Table {
     /// share rows.
     fn removes_rows(&self) -> bool {
         self.schema().primary_keys.is_empty() && !is_on(self.schema(), "data-evolution.enabled", false)
+    }
+
+    /// By the kind of the snapshot and its number of rows.
+    fn undone(&self) -> Result<RowChange> {
+        let known = self.snapshot().map(|snapshot| (snapshot.commit_kind, snapshot.delta_record_count));
+        Ok(match known {
+            Some((CommitKind::Compact | CommitKind::Analyze, _)) => RowChange::NONE,
+            Some((CommitKind::Append, rows)) if self.removes_rows() => RowChange::lost(rows),
+            _ => RowChange::UNKNOWN,
+        })
     }
 
     fn reach(&self, _is_of_catalog: bool) -> Result<TableReach> {

@@ -205,7 +205,7 @@ fn statistics(base: &Base) -> Result<Option<String>> {
 }
 
 /// Writes hints, which tell readers where to look first. They are optional, so a failure is ignored.
-fn write_hints(table: &Table, id: i64) {
+pub(super) fn write_hints(table: &Table, id: i64) {
     let files = table.files();
     let hint = |name: &str, existing| {
         table.storage().publish(&files.own(&format!("snapshot/{name}")), existing, id.to_string().as_bytes())

@@ -39,8 +39,15 @@ impl Base {
     /// # Errors
     /// `Unsupported` for a table on a storage without commits; those of reading.
     pub(super) fn latest(table: &Table) -> Result<Base> {
+        Base::at(table.latest()?)
+    }
+
+    /// The same of the snapshot that the table is at.
+    ///
+    /// # Errors
+    /// As [`Base::latest`].
+    pub(super) fn at(table: Table) -> Result<Base> {
         check_committable(table.storage().as_ref(), table.location())?;
-        let table = table.latest()?;
         let lists = table.list_files()?;
         let carried = carried_of(&table)?;
         Ok(Base { table, lists, read: OnceCell::new(), carried })

@@ -37,6 +37,8 @@ pub enum Change {
     CompactFiles(Box<Compaction>),
     /// Replaces index files of deletion vectors.
     ReplaceDeletionVectors(IndexFilesChange),
+    /// Makes an older snapshot the latest one again, as a new snapshot after the table's own, which must be the latest.
+    RestoreSnapshot(i64),
     /// Removes deletion vectors that cannot be read, by the name or path of their index file and their offset: the rows
     /// that they delete are read again. One that is not there is no error.
     RestoreRows(Vec<(String, i64)>),
@@ -116,6 +118,7 @@ impl Change {
             Change::OverwriteFiles { .. } => "overwritten files",
             Change::CompactFiles(_) => "a compaction of files",
             Change::ReplaceDeletionVectors(_) => "replaced deletion vectors",
+            Change::RestoreSnapshot(_) => "a restored snapshot",
             Change::RestoreRows(_) => "removed deletion vectors",
             Change::CompactManifests(_) => "a compaction of manifests",
             Change::AlterTable(_) => "a change of the schema",
@@ -134,8 +137,9 @@ impl Change {
 
     /// Why the change cannot be in one commit with `other`, if it cannot.
     fn objection(&self, other: &Change) -> Option<&'static str> {
-        use Change::{AlterTable, CompactFiles, CompactManifests, Ref};
+        use Change::{AlterTable, CompactFiles, CompactManifests, Ref, RestoreSnapshot};
         match (self, other) {
+            (RestoreSnapshot(_), _) | (_, RestoreSnapshot(_)) => Some("it has what the older snapshot had"),
             (Ref(_), _) | (_, Ref(_)) => Some("tags, branches and snapshots have files of their own"),
             (AlterTable(_), AlterTable(_)) | (CompactFiles(_), CompactFiles(_)) => None,
             (AlterTable(_), _) | (_, AlterTable(_)) => Some("a schema has a file of its own"),

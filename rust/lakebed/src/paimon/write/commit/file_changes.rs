@@ -135,7 +135,7 @@ impl FileChanges {
                 Ok(())
             }
             // These are commits of their own.
-            Change::AlterTable(_) | Change::Ref(_) => Ok(()),
+            Change::AlterTable(_) | Change::Ref(_) | Change::RestoreSnapshot(_) => Ok(()),
         }
     }
 

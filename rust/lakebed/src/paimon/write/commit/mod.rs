@@ -24,6 +24,7 @@ mod prune;
 mod ranges;
 mod relisted;
 mod removed;
+mod restored;
 mod row_ids;
 mod selection;
 #[cfg(test)]
@@ -38,6 +39,7 @@ pub use self::change::{Change, Compaction, FileSelection, IndexFilesChange, Mani
 pub use self::create::{TableDefinition, create_table};
 use self::file_changes::FileChanges;
 pub use self::options::CommitOptions;
+use self::restored::restore;
 use super::alter::alter_table;
 use crate::error::Result;
 use crate::paimon::table::Table;
@@ -79,6 +81,7 @@ pub fn commit(table: &Table, changes: &[Change], options: &CommitOptions) -> Res
     check_together(changes)?;
     let table = match changes {
         [Change::Ref(change)] => return change.apply(table, options),
+        [Change::RestoreSnapshot(id)] => restore(table, *id, options)?,
         [Change::AlterTable(_), ..] => {
             let all = changes.iter().filter_map(|change| match change {
                 Change::AlterTable(changes) => Some(changes.as_slice()),
