@@ -232,14 +232,21 @@ def test_odd_files(tmp_path: Path, write: Any, some: list[Record], kind: str | N
         (as_parquet, [{**ROW, "equality_delete_file_count": None}], "equality_delete_file_count is null"),
         (as_parquet, [{**ROW, "data_file_count": 3}], "3 files, and total-data-files is 2"),
         (as_parquet, [{**ROW, "position_delete_file_count": 1}], "1 files, and total-delete-files is 0"),
-        (as_parquet, [{**ROW, "data_record_count": 0}], "more files were deleted from a partition of spec 0"),
+        (as_parquet, [{**ROW, "data_record_count": 6}], "6 rows, and total-records is 7"),
+        (
+            as_parquet,
+            [{**ROW, "total_data_file_size_in_bytes": 0}],
+            "more files were deleted from a partition",
+        ),
         (of_magic, [], "truncated|ends"),
     ],
 )
 def test_all_manifests_are_read_where_the_file_is_of_no_use(
     tmp_path: Path, write: Any, some: list[Record], why: str
 ):
-    stats = Stats(tmp_path, summary={"total-data-files": "2", "total-delete-files": "0"})
+    stats = Stats(
+        tmp_path, summary={"total-data-files": "2", "total-delete-files": "0", "total-records": "7"}
+    )
     stats.write(write, *some)
     stats.commit([DELETED, "a"], [EXISTING, "b"])
     with pytest.warns(LakebedWarning, match=f"all manifests are read.*snapshot 1.*({why})"):

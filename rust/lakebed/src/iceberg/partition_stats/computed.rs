@@ -96,22 +96,32 @@ fn of_file(
 }
 
 /// Compares the sums over all partitions with the totals of the snapshot's summary.
-fn check(groups: &PartitionGroups, of: &Snapshot) -> Result<()> {
-    let totals = groups.groups().iter().try_fold((0_i64, 0_i64), |(data, deletes), group| {
-        let data = sum("data_file_count", data, group.data.files)?;
-        let deletes = sum("position_delete_file_count", deletes, group.position_deletes.files)?;
-        Ok::<_, Error>((data, sum("equality_delete_file_count", deletes, group.equality_deletes.files)?))
-    });
-    let (data, deletes) = totals?;
-    for (key, counted) in [("total-data-files", data), ("total-delete-files", deletes)] {
-        let total = of.summary.iter().flatten().find(|(known, _)| known == key);
-        let total = total.and_then(|(_, value)| value.parse::<i64>().ok());
+fn check(groups: &PartitionGroups, snapshot: &Snapshot) -> Result<()> {
+    let (mut data, mut deletes, mut records) = (0_i64, 0_i64, 0_i64);
+    for group in groups.groups() {
+        data = sum("data_file_count", data, group.data.files)?;
+        records = sum("data_record_count", records, group.data.records)?;
+        deletes = sum("position_delete_file_count", deletes, group.position_deletes.files)?;
+        deletes = sum("equality_delete_file_count", deletes, group.equality_deletes.files)?;
+    }
+    let counts = [
+        ("total-data-files", "files", data),
+        ("total-delete-files", "files", deletes),
+        ("total-records", "rows", records),
+    ];
+    for (key, of, counted) in counts {
+        let total = of_summary(snapshot, key);
         if let Some(total) = total.filter(|total| *total != counted) {
-            let message = format!("its partitions have {counted} files, and {key} is {total}");
+            let message = format!("its partitions have {counted} {of}, and {key} is {total}");
             return Err(Error::new(ErrorKind::Mismatch, message));
         }
     }
     Ok(())
+}
+
+fn of_summary(snapshot: &Snapshot, key: &str) -> Option<i64> {
+    let total = snapshot.summary.iter().flatten().find(|(known, _)| known == key);
+    total.and_then(|(_, value)| value.parse().ok())
 }
 
 /// The sums with what some snapshots added and deleted; the inner error says why they cannot be told.
