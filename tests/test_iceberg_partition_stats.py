@@ -232,6 +232,7 @@ def test_odd_files(tmp_path: Path, write: Any, some: list[Record], kind: str | N
         (as_parquet, [{**ROW, "equality_delete_file_count": None}], "equality_delete_file_count is null"),
         (as_parquet, [{**ROW, "data_file_count": 3}], "3 files, and total-data-files is 2"),
         (as_parquet, [{**ROW, "position_delete_file_count": 1}], "1 files, and total-delete-files is 0"),
+        (as_parquet, [{**ROW, "last_updated_at": 1 << 62}], "ms since 1970 is out of range"),
         (as_parquet, [{**ROW, "data_record_count": 6}], "6 rows, and total-records is 7"),
         (
             as_parquet,

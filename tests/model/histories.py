@@ -68,6 +68,10 @@ class History:
     """Where the table stands."""
     holds: bool = False
     """Whether a tag alone keeps a file when the table is opened."""
+    acts: bool = False
+    """Whether the rows are acted on."""
+    between: tuple[Step, ...] = ()
+    """Before they are."""
 
 
 @dataclass
@@ -80,6 +84,8 @@ class Outcome:
     """None where an error was the answer."""
     strays: int = 0
     """Files of dead writers that were to be found, and were."""
+    removed: int = 0
+    """Files that were removed by the rows."""
     is_calm: bool = True
     """Whether nothing happened during the read, and no listing lagged."""
     wrong: list[str] = field(default_factory=list)
@@ -126,6 +132,8 @@ def random_history(kind: str, seed: int, on_storage: bool = True) -> History:
         has_inventory=sometimes(0.2),
         at=drawn.randint(1, 3) if sometimes(0.3) else 0,
         holds=sometimes(0.5),
+        acts=sometimes(0.5),
+        between=steps(1, 2) if sometimes(0.5) else (),
     )
 
 
@@ -218,7 +226,10 @@ class _Run:
         except LakebedError as error:
             self.refused(error)
         else:
-            self.judge(rows, start)
+            if history.acts:
+                self.act(opened, rows)
+            else:
+                self.judge(rows, start)
         if storage is not None and storage.failed:
             raise storage.failed[0]
 
@@ -313,6 +324,30 @@ class _Run:
             else:
                 wrong |= self.applied(found)
         self.outcome.wrong += [f"lives: {path}" for path in sorted(wrong)]
+
+    def act(self, table: lakebed.Table, rows: Rows) -> None:
+        """Removes what the rows name, as far as a fresh look leaves it, and compares what is there."""
+        self.outcome.rows = len(rows)
+        self.happen(self.history.between)
+        aged(self.world.root)
+        before = self.world.files()
+        self.world.say("its rows are acted on")
+        try:
+            done = lakebed.apply(
+                pa.Table.from_pylist(rows), table, log=self.world.root / "log", younger=timedelta(0)
+            )
+            self.world.say(str(done))
+        except LakebedError as error:
+            self.world.say(f"{type(error).__name__}: {error}")
+            if isinstance(error, InternalError):
+                self.outcome.wrong.append(f"an error of lakebed's own: {error}")
+        gone = before - self.world.files()
+        self.outcome.removed = len(gone)
+        found = {alive.real(row["file_path"]) for row in rows if row["file_path"] is not None}
+        lives = alive.all_files([root for roots in self.world.roots() for root in roots])
+        if not self.history.during:
+            self.outcome.wrong += [f"was no row: {path}" for path in sorted(gone - found)]
+        self.outcome.wrong += [f"lives, and is gone: {path}" for path in sorted(gone & lives)]
 
     def survivors(self, rows: Rows, own: list[alive.Root], others: list[alive.Root]) -> frozenset[str]:
         """What is kept by what does not go, by the plan's own words, and by what never goes."""

@@ -59,6 +59,11 @@ class World:
             return copies, [*others, *self.main.roots()]
         return self.main.roots(), [*others, *copies]
 
+    def files(self) -> frozenset[str]:
+        """The real paths of all files that are there."""
+        found = (f"{folder}/{name}" for folder, _, names in os.walk(self.root) for name in names)
+        return frozenset(os.path.realpath(path) for path in found if not os.path.islink(path))  # noqa: PTH114
+
     def say(self, text: str) -> None:
         """Adds to the history as it is told."""
         self.log.append(text.replace(f"{self.root}/", "").replace("file://", ""))

@@ -30,7 +30,18 @@ def smallest(history: History, fails: Callable[[History], bool]) -> History:
 def _smaller(history: History) -> Iterator[History]:
     """The history without one thing, large ones first."""
     plain = History(history.format, history.situation, 0, history.retain, (), ())
-    for name in ("during", "lags", "asked", "opened", "second", "first", "has_inventory", "at", "holds"):
+    for name in (
+        "during",
+        "lags",
+        "asked",
+        "opened",
+        "second",
+        "first",
+        "has_inventory",
+        "at",
+        "holds",
+        "between",
+    ):
         if getattr(history, name) != getattr(plain, name):
             yield _changed(history, name, getattr(plain, name))
     for name in ("during", "asked", "opened", "second", "first"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
@@ -77,6 +77,12 @@ class WatchedStorage:
                     stat = entry.stat()
                     found.append((entry.name, entry.is_dir(), stat.st_size, int(stat.st_mtime * 1000)))
             return found
+
+    def remove_files(self, paths: Sequence[str]) -> list[OSError | None]:
+        """Removes files. Nothing happens at this call: what is committed after the last look is lost."""
+        for path in paths:
+            Path(_local(path)).unlink(missing_ok=True)
+        return [None] * len(paths)
 
     def _around(self, asked: str, path: str) -> _Around:
         return _Around(self, asked, path)

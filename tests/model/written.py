@@ -242,12 +242,14 @@ class Written(ABC):
         return f"and removes {len(found)} free files"
 
 
+_OLD = int(time.time()) - 30 * 24 * 60 * 60
+
+
 def aged(folder: Path) -> None:
-    """Makes all files old, as no commit under way has them."""
-    old = time.time() - 30 * 24 * 60 * 60
+    """Makes all files old, as no commit under way has them, and each as old as it was."""
     for root, _, names in os.walk(folder):
         for name in names:
-            os.utime(f"{root}/{name}", (old, old))
+            os.utime(f"{root}/{name}", (_OLD, _OLD))
 
 
 def files(*paths: str, **columns: object) -> pa.Table:

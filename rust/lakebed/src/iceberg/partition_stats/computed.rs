@@ -12,6 +12,7 @@ use crate::iceberg::scan::rows_of;
 use crate::iceberg::table::{Table, TableTypes};
 use crate::iceberg::view::Role;
 use crate::verify::caught;
+use crate::view::instants;
 
 /// The sums of the partitions of the table's snapshot: those of the newest file among its own and its
 /// ancestors' statistics, with the entries that were added and deleted since; else those of all entries.
@@ -95,8 +96,10 @@ fn of_file(
     Ok(groups)
 }
 
-/// Compares the sums over all partitions with the totals of the snapshot's summary.
+/// Compares the sums over all partitions with the totals of the snapshot's summary, and refuses times that rows could not
+/// show.
 fn check(groups: &PartitionGroups, snapshot: &Snapshot) -> Result<()> {
+    instants(groups.groups().iter().map(|group| group.last_updated.0))?;
     let (mut data, mut deletes, mut records) = (0_i64, 0_i64, 0_i64);
     for group in groups.groups() {
         data = sum("data_file_count", data, group.data.files)?;
