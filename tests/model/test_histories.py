@@ -1,5 +1,5 @@
-"""Jobs over random histories never name a file that lives, and find those that nothing names; what is removed by
-their rows was among them, and does not live.
+"""Jobs over random histories never name a file that lives, and find those that nothing names; what is removed
+by their rows was among them, and does not live.
 
 What lives is told by a reader of its own (`alive.py`).
 """

@@ -78,7 +78,7 @@ class WatchedStorage:
                     found.append((entry.name, entry.is_dir(), stat.st_size, int(stat.st_mtime * 1000)))
             return found
 
-    def remove_files(self, paths: Sequence[str]) -> list[OSError | None]:
+    def remove_files(self, paths: Sequence[str]) -> Sequence[OSError | None]:
         """Removes files. Nothing happens at this call: what is committed after the last look is lost."""
         for path in paths:
             Path(_local(path)).unlink(missing_ok=True)

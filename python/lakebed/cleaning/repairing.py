@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from lakebed._native import FileChangeKind, IcebergAction, PaimonChange
+from lakebed._native import FileChangeKind, PaimonChange
 from lakebed._pyarrow import pa
 from lakebed.cleaning.looking import NOT_NAMED
 from lakebed.cleaning.outcome import rows_of

@@ -102,8 +102,8 @@ impl PaimonChange {
     }
 
     #[staticmethod]
-    fn restore_snapshot(id: i64) -> PaimonChange {
-        PaimonChange(Change::RestoreSnapshot(id))
+    fn restore_snapshot(snapshot_id: i64) -> PaimonChange {
+        PaimonChange(Change::RestoreSnapshot(snapshot_id))
     }
 
     #[staticmethod]
