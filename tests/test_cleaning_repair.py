@@ -25,10 +25,16 @@ from iceberg_golden import each_golden_iceberg_table, golden
 from lakebed import Table
 from lakebed.cleaning import looking, repairing
 from lakebed.cleaning.log import CleanupLog
-from lakebed.errors import CommitConflictError, EncryptionError, SchemaError, UnsupportedError
+from lakebed.errors import (
+    CommitConflictError,
+    EncryptionError,
+    LocationError,
+    SchemaError,
+    UnsupportedError,
+)
 from shared_data import each_golden_paimon_table
 
-KINDS = ["hints", "rollback", "manifests", "data_files", "delete_files"]
+KINDS = ["hints", "main", "rollback", "manifests", "data_files", "delete_files"]
 
 
 def planned(table: Table, *kinds: str) -> pa.Table:
@@ -376,6 +382,27 @@ def test_hints_of_iceberg(text: str, expected: tuple[int | None, int | None] | N
         assert (metadata / "version-hint.text").read_text() == text
 
 
+@pytest.mark.filterwarnings("ignore::lakebed.errors.LakebedWarning")
+def test_a_main_that_is_not_current(tmp_path: Path) -> None:
+    from iceberg_made import MadeTable, entry
+
+    made = MadeTable(tmp_path / "t", (1, "id", "long"))
+    made.commit(made.manifest(entry(1, "a", record_count=5)))
+    made.commit(made.manifest(entry(1, "b", record_count=5), name="b.avro"), parent_snapshot_id=1)
+    made.set(refs={"main": {"snapshot-id": 1, "type": "branch"}})
+    table = made.open()
+    rows = table.repair_plan().to_arrow()
+    assert said(rows) == [("main", "v1.metadata.json", 0, 0)]
+    assert rows["snapshot_id"].to_pylist() == [2]
+    done = lakebed.apply(rows, table, log=tmp_path / "log")
+    assert done.counts == {"repaired": 1}
+    assert done.table.refs(columns=["name", "snapshot_id"]).to_arrow().to_pylist() == [
+        {"name": "main", "snapshot_id": 2}
+    ]
+    assert done.table.verify(filter="kind = 'mismatch'").to_arrow().num_rows == 0
+    assert done.table.files().to_arrow()["file_path"].to_pylist() == ["b"]
+
+
 @pytest.mark.parametrize("branch", ["main", "b"])
 def test_hints_of_paimon(branch: str, tmp_path: Path) -> None:
     table = small_tables.paimon(tmp_path / "p", "bucket-0/a.parquet", "bucket-0/b.parquet")
@@ -423,6 +450,25 @@ def test_what_another_key_reads_is_not_damaged() -> None:
         lakebed.open_table(table.path, relocate=table.relocate).repair_plan(["manifests"]).to_arrow()
 
 
+def test_a_storage_that_has_none_of_the_data_files(orders: tuple[Any, Table]) -> None:
+    _, table = orders
+    for path in table.files().to_arrow()["file_path"].to_pylist():
+        Path(path.removeprefix("file://")).unlink()
+    with pytest.raises(LocationError, match="none of the 4 data files is there"):
+        planned(table)
+
+
+def test_rows_of_another_branch_are_refused(tmp_path: Path) -> None:
+    table = small_tables.iceberg(tmp_path / "t", "a.parquet", "b.parquet")
+    branch = table.create_branch("b")
+    (tmp_path / "t" / "a.parquet").unlink()
+    with pytest.raises(LocationError, match="the rows are of branch 'main', and the table is on 'b'"):
+        lakebed.apply(planned(table), branch, log=tmp_path / "log")
+    done = lakebed.apply(planned(branch), branch, log=tmp_path / "log")
+    assert done.counts == {"repaired": 1}
+    assert [one.files().to_arrow().num_rows for one in (table.refresh(), done.table)] == [2, 1]
+
+
 def test_a_kind_that_there_is_not(orders: tuple[Any, Table]) -> None:
     with pytest.raises(SchemaError, match=r'no kind of repair "hint" \(did you mean "hints"'):
         orders[1].repair_plan(["hint"])
@@ -458,13 +504,13 @@ def test_a_run_that_was_broken_off_is_ended(
 
 @each_golden_iceberg_table()
 def test_nothing_is_to_be_repaired_of_what_iceberg_reads(table: Any) -> None:
-    assert table.open().repair_plan(["hints", "rollback", "manifests"]).to_arrow().num_rows == 0
+    assert table.open().repair_plan(["hints", "main", "rollback", "manifests"]).to_arrow().num_rows == 0
 
 
 @each_golden_paimon_table()
 def test_nothing_is_to_be_repaired_of_what_paimon_reads(table: Any) -> None:
     opened = lakebed.open_table(table.path)
-    assert opened.repair_plan(["hints", "rollback", "manifests"]).to_arrow().num_rows == 0
+    assert opened.repair_plan(["hints", "main", "rollback", "manifests"]).to_arrow().num_rows == 0
 
 
 def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -50,7 +50,7 @@ def repaired(plan: ReviewedPlan, table: Table, log: CleanupLog) -> tuple[Table, 
     after = {key for key in begun - done if key not in found}
     log.append(_lines(rows, after, "repaired"))
     done |= after
-    for of in (("hints",), ("rollback",), _TAKEN_OUT):
+    for of in (("hints",), ("main",), ("rollback",), _TAKEN_OUT):
         wanted = [row for row in rows if row["kind"] in of and _reason(row, found) is None]
         if not wanted:
             continue
@@ -96,6 +96,8 @@ def _repair(table: Table, kind: str, rows: list[Row]) -> Table:
     if kind == "hints":
         table.core.rewrite_hints([row["file_path"] for row in rows])
         return table.refresh()
+    if kind == "main":
+        return table.set_current_snapshot(rows[0]["snapshot_id"])
     if kind == "rollback":
         return _back(table, rows[0]["snapshot_id"])
     return commit(table, *_without(table, rows))[0]

@@ -76,8 +76,8 @@ class ReviewedPlan:
             message = f"the rows are of another table: theirs is {self.table_id!r}, this one {own!r}"
             raise LocationError(message, kind="location", path=table.location, field="table_id")
         branch = self.rules.get("branch", table.branch)
-        if table.format == "paimon" and branch != table.branch:
-            # Snapshots of branches have the same numbers.
+        if (table.format == "paimon" or self.view == "repair_plan") and branch != table.branch:
+            # Snapshots of Paimon's branches have the same numbers, and one file may be broken on several.
             message = f"the rows are of branch {branch!r}, and the table is on {table.branch!r}"
             raise LocationError(message, kind="location", path=table.location, field="plan")
         opening = table.opening

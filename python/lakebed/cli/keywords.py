@@ -69,7 +69,7 @@ OF_KEYWORDS: dict[str, Callable[..., Any]] = {
         "--kinds",
         metavar="A,B",
         callback=options.names,
-        help="Of hints, rollback, manifests, data_files and delete_files; without it hints.",
+        help="Of hints, main, rollback, manifests, data_files and delete_files; without it hints and main.",
     ),
     "options": click.option(
         "--option",

@@ -225,19 +225,21 @@ def repair_plan(self: Table, kinds: Sequence[str] | None = None, **given: Unpack
     never acted on.
 
     Args:
-        kinds: of repairs; None for "hints". "hints": hints that name no version are written anew (Iceberg's
-            `version-hint.text`, Paimon's `LATEST` and `EARLIEST`). "rollback": where the snapshot's list or a
-            manifest cannot be read, the table goes back to the last snapshot that is whole (Iceberg).
-            "manifests": those that are not there or are damaged are left out of the list (Iceberg; of deletes
-            nobody knows which rows they took out). "data_files": files that are not there are taken out of
-            the table. "delete_files": likewise delete files and deletion vectors, whose rows are returned
-            again; of equality deletes nobody knows how many.
+        kinds: of repairs; None for "hints" and "main". "hints": hints that name no version are written anew
+            (Iceberg's `version-hint.text`, Paimon's `LATEST` and `EARLIEST`). "main": Iceberg's branch `main`
+            is set to the snapshot that the metadata says is current. "rollback": where the snapshot's list or
+            a manifest cannot be read, the table goes back to the last snapshot that is whole, which Paimon
+            has as a new one. "manifests": those that are not there or are damaged are left out of the list
+            (Iceberg; of deletes nobody knows which rows they took out). "data_files": files that are not
+            there are taken out of the table. "delete_files": likewise delete files and deletion vectors,
+            whose rows are returned again; of equality deletes nobody knows how many.
     Returns: `file_path` utf8 of what is wrong or absent, `kind` utf8, `problem` utf8, `repair` utf8,
         `rows_lost` and `rows_back` int64 (null: nobody knows), `snapshot_id` int64 (where the table will be,
         of a rollback), `content_offset` int64 of a vector within its file, `file_size_in_bytes` int64 as
         recorded; then `modified_at` and the columns `table_id`, `planned_at` and `plan` of `orphans`.
     Raises: SchemaError for kinds that there are not, and PredicateError, at once; when read, OSError where
-        the storage does not say whether a file is there; as `files` and `deletes`; UnsupportedError and
+        the storage does not say whether a file is there, and LocationError where none of several data files
+        is: they may be on another storage; as `files` and `deletes`; UnsupportedError and
         EncryptionError for manifests that only another version or another key reads: they are not damaged.
     Cost: "hints" a listing; "rollback" and "manifests" each manifest of the snapshot, and of those before it
         until one is whole; "data_files" and "delete_files" their paths, and a request for each. Memory is

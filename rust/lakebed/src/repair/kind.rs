@@ -10,6 +10,8 @@ use crate::words::unknown;
 pub enum RepairKind {
     /// Hints that name no version of the table.
     Hints,
+    /// The branch `main` is not at the snapshot that the table says is current.
+    Main,
     /// The snapshot's list or manifests cannot be read: an older snapshot is whole.
     Rollback,
     /// Manifests that are not there, or damaged.
@@ -22,9 +24,10 @@ pub enum RepairKind {
 
 impl RepairKind {
     /// Those that change no row which any engine returns.
-    const DEFAULT: [RepairKind; 1] = [RepairKind::Hints];
-    const ALL: [RepairKind; 5] = [
+    const DEFAULT: [RepairKind; 2] = [RepairKind::Hints, RepairKind::Main];
+    const ALL: [RepairKind; 6] = [
         RepairKind::Hints,
+        RepairKind::Main,
         RepairKind::Rollback,
         RepairKind::Manifests,
         RepairKind::DataFiles,
@@ -47,6 +50,7 @@ impl RepairKind {
     pub fn name(self) -> &'static str {
         match self {
             RepairKind::Hints => "hints",
+            RepairKind::Main => "main",
             RepairKind::Rollback => "rollback",
             RepairKind::Manifests => "manifests",
             RepairKind::DataFiles => "data_files",
@@ -58,6 +62,7 @@ impl RepairKind {
     pub(super) fn words(self) -> &'static str {
         match self {
             RepairKind::Hints => "the hint is written anew",
+            RepairKind::Main => "main is set to the current snapshot",
             RepairKind::Rollback => "the table goes back to the last snapshot that is whole",
             RepairKind::Manifests => "the manifest is left out of the table's list",
             RepairKind::DataFiles => "the file is taken out of the table",

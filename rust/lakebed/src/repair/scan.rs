@@ -61,6 +61,17 @@ impl<F: Format> RepairPlan<F> {
         if asked(RepairKind::Hints) {
             found.extend(self.table.wrong_hints()?.into_iter().map(Repair::of_hint));
         }
+        if asked(RepairKind::Main) {
+            found.extend(self.table.wrong_main().map(|(id, problem)| Repair {
+                kind: RepairKind::Main,
+                file_path: problem.location().path.clone().unwrap_or_default(),
+                content_offset: None,
+                size: None,
+                snapshot_id: Some(id),
+                problem: problem.message().to_owned(),
+                change: RowChange::NONE,
+            }));
+        }
         let mut known = Damage::new();
         if asked(RepairKind::Rollback) {
             found.extend(self.rollback(&mut known)?);
@@ -160,16 +171,26 @@ impl<F: Format> RepairPlan<F> {
             None => self.table.manifests_at(&self.table, None)?.kept,
         };
         let program = Arc::new(self.table.program(F::FILES, &options)?);
+        let (mut live, before) = (0, found.len());
         for files in EntrySource::new(program, self.table.clone()).stream(manifests, &options) {
             let files = files?;
             let contents = column::<Int32Array>(&files, CONTENT)?;
-            let files =
-                filter_record_batch(&files, &contents.iter().map(|one| Some(one == Some(DATA))).collect())?;
+            let is_data = contents.iter().map(|one| Some(one == Some(DATA))).collect();
+            let files = filter_record_batch(&files, &is_data)?;
             let absent = self.absent(column(&files, "file_path")?)?;
             let records = column::<Int64Array>(&files, "record_count")?;
             let removed = self.table.removes_rows();
             let change = |row| RowChange::lost(Some(records.value(row)).filter(|_| removed));
             found.extend(of_files(&files, &absent, RepairKind::DataFiles, change)?);
+            live += files.num_rows();
+        }
+        // As where a disk is not mounted.
+        if live > 1 && found.len() - before == live {
+            let message = format!(
+                "none of the {live} data files is there: is this the storage that has them? delete_files() takes \
+                files out of a table that has lost all"
+            );
+            return Err(Error::new(ErrorKind::Location, message).in_file(self.table.location()));
         }
         Ok(())
     }

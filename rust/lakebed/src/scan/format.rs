@@ -424,6 +424,11 @@ pub(crate) trait Format: LakeTable + Clone + 'static {
         Ok(RowChange::UNKNOWN)
     }
 
+    /// The current snapshot, and what is wrong, where the table is on `main` and that is at another one.
+    fn wrong_main(&self) -> Option<(i64, Error)> {
+        None
+    }
+
     /// Whether readers miss just the rows of a data file that is taken out.
     fn removes_rows(&self) -> bool {
         true

@@ -14,7 +14,7 @@ use super::program::EntryProgram;
 use crate::columnar::Decoding;
 use crate::diff::{Change, Difference, OneSide};
 use crate::distributed::{Bounds, Distributed, JobPlan, PlannedManifest};
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::history::{Commit, SnapshotLists, with_change};
 use crate::iceberg::deletes::MarkedDeletes;
 use crate::iceberg::groups::PartitionGroups;
@@ -33,7 +33,7 @@ use crate::scan::{
     ViewScan,
 };
 use crate::system::SystemTable;
-use crate::table::{Newest, TableCore};
+use crate::table::{MAIN, Newest, TableCore};
 use crate::verify::VerifyScan;
 use crate::view::View;
 
@@ -262,6 +262,14 @@ impl Format for Table {
     /// By the summary.
     fn undone(&self) -> Result<RowChange> {
         Ok(self.snapshot()?.map_or(RowChange::UNKNOWN, undone))
+    }
+
+    /// Iceberg's Java does not open such a table, and others read the current snapshot.
+    fn wrong_main(&self) -> Option<(i64, Error)> {
+        let (metadata, file) = (self.metadata(), self.metadata_file());
+        let odd = metadata.oddities.iter().find(|odd| odd.kind == Some(ErrorKind::Mismatch))?;
+        let error = Error::new(ErrorKind::Mismatch, odd.message.as_str()).in_file(file);
+        metadata.current_snapshot_id.filter(|_| self.branch() == MAIN).map(|id| (id, error))
     }
 
     fn reach(&self, is_of_catalog: bool) -> Result<TableReach> {

@@ -83,7 +83,12 @@ impl Commit for Restoration<'_> {
             ..older.clone()
         };
         let bytes = jackson::pretty(&snapshot_object(&next, &base.carried)?)?.into();
-        Ok(Preparation::Next { written: writer.written(), path: files.own(&snapshot_file(next.id)), bytes, next })
+        Ok(Preparation::Next {
+            written: writer.written(),
+            path: files.own(&snapshot_file(next.id)),
+            bytes,
+            next,
+        })
     }
 
     fn made(&mut self, base: Base, snapshot: Snapshot) -> Result<Table> {
