@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -111,7 +112,7 @@ def _repaired(table: lakebed.Table, log: Path, *kinds: str) -> lakebed.Table:
 
 
 @pytest.mark.parametrize("format_version", [1, 2, 3])
-@pytest.mark.parametrize("kind", ["hints", "data_files", "manifests", "rollback"])
+@pytest.mark.parametrize("kind", ["hints", "main", "data_files", "manifests", "rollback"])
 def test_iceberg_reads_what_was_repaired(
     kind: str, format_version: int, tmp_path: Path, iceberg_java: JavaEngine
 ):
@@ -127,6 +128,11 @@ def test_iceberg_reads_what_was_repaired(
     if kind == "hints":
         (metadata / "v1.metadata.json").unlink()
         (metadata / "version-hint.text").write_text("1")
+    elif kind == "main":
+        document = json.loads(newest(table).read_text())
+        document["refs"]["main"]["snapshot-id"] = document["snapshots"][0]["snapshot-id"]
+        newest(table).write_text(json.dumps(document))
+        table = lakebed.open_table(tmp_path / "t")
     elif kind == "data_files":
         (tmp_path / "t" / "1.parquet").unlink()
     elif kind == "manifests":
@@ -137,7 +143,7 @@ def test_iceberg_reads_what_was_repaired(
         ids()
     opened = lakebed.open_table(newest(table)) if kind == "hints" else table
     _repaired(opened, tmp_path / "log", kind)
-    left = [1, 1, 1, 2, 2, 2] if kind == "hints" else [1, 1, 2, 2]
+    left = [1, 1, 1, 2, 2, 2] if kind in ("hints", "main") else [1, 1, 2, 2]
     assert ids() == left
     small_tables.added(lakebed.open_table(tmp_path / "t"), small_tables.data(tmp_path / "t", "more.parquet"))
     assert ids() == sorted([*left, 1, 2])
