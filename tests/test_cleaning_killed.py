@@ -1,4 +1,6 @@
-"""A process that is killed at any of its requests: its log says what may have happened, and another run ends it."""
+"""A process that is killed at any of its requests: its log says what may have happened, and another run ends
+it.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +35,8 @@ lakebed.apply({rows!r}, table, {quarantine!r}, log={log!r}, younger=timedelta(0)
 def killed_at(
     request: int, made: OnStore, server: str, rows: Path, log: Path, quarantine: str | None
 ) -> bool:
-    """Runs `apply` in a process of its own, which is killed once the server has done what a request asks, before
-    the answer is there. Returns: whether it was; not where there are fewer requests.
+    """Runs `apply` in a process of its own, which is killed once the server has done what a request asks,
+    before the answer is there. Returns: whether it was; not where there are fewer requests.
     """
     seen = [0]
     with object_store.proxy(server) as (address, proxy):
@@ -71,7 +73,7 @@ def test_kills_at_requests(does: str, tmp_path: Path) -> None:
         made = OnStore(server, "obstore", does)
         whole = made.names("t")
         lost = {
-            f"{made.bucket}/{Path(name).name}" for name in whole if b"lost" == _content(made, f"t/{name}")
+            f"{made.bucket}/{Path(name).name}" for name in whole if _content(made, f"t/{name}") == b"lost"
         }
         request, kills = 1, 0
         while True:
