@@ -13,7 +13,7 @@ use arrow_array::RecordBatch;
 pub use kind::RepairKind;
 pub(crate) use scan::RepairPlan;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::table::LakeTable;
 use crate::view::{Rows, whole};
 use crate::write::ExistingFile;
@@ -75,6 +75,19 @@ pub(crate) struct Repair {
     snapshot_id: Option<i64>,
     problem: String,
     change: RowChange,
+}
+
+impl Repair {
+    fn new(kind: RepairKind, file_path: String, problem: &str, change: RowChange) -> Repair {
+        let problem = problem.to_owned();
+        Repair { kind, file_path, content_offset: None, size: None, snapshot_id: None, problem, change }
+    }
+
+    /// One that leaves the table at a snapshot, since a file cannot be read or contradicts others.
+    fn back_to(kind: RepairKind, snapshot_id: i64, error: &Error, change: RowChange) -> Repair {
+        let path = error.location().path.clone().unwrap_or_default();
+        Repair { snapshot_id: Some(snapshot_id), ..Repair::new(kind, path, error.message(), change) }
+    }
 }
 
 /// Repairs as rows.

@@ -8,7 +8,8 @@ use arrow_schema::SchemaRef;
 use arrow_select::filter::filter_record_batch;
 use lakebed_avro::ErrorKind as AvroKind;
 
-use super::{Repair, RepairKind, RowChange, WrongHint, rows};
+use super::{Repair, RepairKind, RowChange, rows};
+use crate::dangling::DeleteMarks;
 use crate::distributed::Distributed;
 use crate::error::{Error, ErrorKind, Result};
 use crate::field::{DATA, POSITION_DELETES};
@@ -59,18 +60,16 @@ impl<F: Format> RepairPlan<F> {
         let asked = |kind| self.kinds.contains(&kind);
         let mut found = Vec::new();
         if asked(RepairKind::Hints) {
-            found.extend(self.table.wrong_hints()?.into_iter().map(Repair::of_hint));
+            found.extend(self.table.wrong_hints()?.into_iter().map(|hint| {
+                let change = if hint.text.is_some() { RowChange::NONE } else { RowChange::UNKNOWN };
+                Repair::new(RepairKind::Hints, hint.path, &hint.problem, change)
+            }));
         }
         if asked(RepairKind::Main) {
-            found.extend(self.table.wrong_main().map(|(id, problem)| Repair {
-                kind: RepairKind::Main,
-                file_path: problem.location().path.clone().unwrap_or_default(),
-                content_offset: None,
-                size: None,
-                snapshot_id: Some(id),
-                problem: problem.message().to_owned(),
-                change: RowChange::NONE,
-            }));
+            let wrong = self.table.wrong_main();
+            found.extend(
+                wrong.map(|(id, error)| Repair::back_to(RepairKind::Main, id, &error, RowChange::NONE)),
+            );
         }
         let mut known = Damage::new();
         if asked(RepairKind::Rollback) {
@@ -95,7 +94,10 @@ impl<F: Format> RepairPlan<F> {
         for (commit, snapshot) in self.table.line()?.into_iter().rev() {
             let state = self.table.at_state(&snapshot)?;
             let Some(error) = self.first_damage(&state, known)? else {
-                return Ok(damage.map(|error| Repair::of_rollback(&error, commit.snapshot_id, change)));
+                let back = |error: Arc<Error>| {
+                    Repair::back_to(RepairKind::Rollback, commit.snapshot_id, &error, change)
+                };
+                return Ok(damage.map(back));
             };
             change = change.and(state.undone()?);
             damage.get_or_insert(error);
@@ -112,7 +114,14 @@ impl<F: Format> RepairPlan<F> {
         };
         self.read(state, &listed, known)?;
         let error = |manifest| known.get(F::name_of(manifest)).and_then(Option::as_ref);
-        Ok(listed.iter().find_map(error).map(Arc::clone))
+        if let Some(error) = listed.iter().find_map(error) {
+            return Ok(Some(Arc::clone(error)));
+        }
+        // Deletes may be named elsewhere.
+        match caught(storage, F::Deletes::read(state, &ScanOptions::default()))? {
+            Err(error) if is_damage(&error) => Ok(Some(Arc::new(error))),
+            deletes => deletes.map(|_| None),
+        }
     }
 
     /// Reads the manifests of a state that are not known yet.
@@ -149,14 +158,10 @@ impl<F: Format> RepairPlan<F> {
         self.read(&self.table, &manifests, known)?;
         manifests.retain(|manifest| {
             let error = known.get(F::name_of(manifest)).and_then(Option::as_ref);
-            found.extend(error.map(|error| Repair {
-                kind: RepairKind::Manifests,
-                file_path: self.table.path_of(manifest),
-                content_offset: None,
-                size: F::size_of(manifest).and_then(|size| i64::try_from(size).ok()),
-                snapshot_id: None,
-                problem: error.message().to_owned(),
-                change: F::left_out(manifest),
+            found.extend(error.map(|error| {
+                let (path, change) = (self.table.path_of(manifest), F::left_out(manifest));
+                let size = F::size_of(manifest).and_then(|size| i64::try_from(size).ok());
+                Repair { size, ..Repair::new(RepairKind::Manifests, path, error.message(), change) }
             }));
             error.is_none()
         });
@@ -257,42 +262,11 @@ fn of_files(
     let valid = |numbers: &Int64Array, row| numbers.is_valid(row).then(|| numbers.value(row));
     let gone = (0..files.num_rows()).filter(|row| absent.contains(paths.value(*row)));
     let repair = |row| Repair {
-        kind,
-        file_path: paths.value(row).to_owned(),
         content_offset: offsets.and_then(|offsets| valid(offsets, row)),
         size: valid(sizes, row),
-        snapshot_id: None,
-        problem: ABSENT.to_owned(),
-        change: change(row),
+        ..Repair::new(kind, paths.value(row).to_owned(), ABSENT, change(row))
     };
     Ok(gone.map(repair).collect())
-}
-
-impl Repair {
-    fn of_hint(hint: WrongHint) -> Repair {
-        let change = if hint.text.is_some() { RowChange::NONE } else { RowChange::UNKNOWN };
-        Repair {
-            kind: RepairKind::Hints,
-            file_path: hint.path,
-            content_offset: None,
-            size: None,
-            snapshot_id: None,
-            problem: hint.problem,
-            change,
-        }
-    }
-
-    fn of_rollback(error: &Error, snapshot_id: i64, change: RowChange) -> Repair {
-        Repair {
-            kind: RepairKind::Rollback,
-            file_path: error.location().path.clone().unwrap_or_default(),
-            content_offset: None,
-            size: None,
-            snapshot_id: Some(snapshot_id),
-            problem: error.message().to_owned(),
-            change,
-        }
-    }
 }
 
 impl<F: Format> Scan for RepairPlan<F> {
