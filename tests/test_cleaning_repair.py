@@ -360,6 +360,21 @@ def test_rows_of_another_branch_are_refused(tmp_path: Path) -> None:
     assert [one.files().to_arrow().num_rows for one in (table.refresh(), done.table)] == [2, 1]
 
 
+def test_what_is_newest_is_refused_of_all_but_hints(tmp_path: Path) -> None:
+    made = small_tables.iceberg(tmp_path / "t", "a.parquet", "b.parquet")
+    (tmp_path / "t" / "a.parquet").unlink()
+    small_tables.lost(tmp_path / "t" / "lost.parquet")
+    table = lakebed.open_table(tmp_path / "t" / "metadata" / "v3.metadata.json")
+    orphans = table.orphans(None).to_arrow()
+    at = orphans.schema.get_field_index("kind")
+    as_hints = orphans.set_column(at, "kind", pa.array(["hints"] * orphans.num_rows, pa.string()))
+    assert orphans.num_rows == 1
+    for rows in (planned(table), as_hints):
+        with pytest.raises(UnsupportedError, match="opened by a metadata file"):
+            lakebed.apply(rows, table, log=tmp_path / "log")
+    assert made.refresh().files().to_arrow().num_rows == 2
+
+
 def test_a_kind_that_there_is_not(orders: tuple[Any, Table]) -> None:
     with pytest.raises(SchemaError, match=r'no kind of repair "hint" \(did you mean "hints"'):
         orders[1].repair_plan(["hint"])
