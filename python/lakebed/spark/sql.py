@@ -128,7 +128,7 @@ FORMS: dict[str, tuple[Callable[[str], Any], str]] = {
     **dict.fromkeys(("path", "view", "format", "storage", "where", "filter", "deletes", "engine"), _TEXT),
     **dict.fromkeys(("range_bytes", "limit", "row_limit", "small_bytes", "retain_last"), _NUMBER),
     **dict.fromkeys(("data_files", "orphans"), _YES_OR_NO),
-    **dict.fromkeys(("columns", "stats"), _NAMES),
+    **dict.fromkeys(("columns", "stats", "kinds"), _NAMES),
     **dict.fromkeys(("equal_schemes", "equal_authorities", "options"), _PAIRS),
     **dict.fromkeys(("snapshot_a", "snapshot_b", "after"), _VERSION),
     "older_than": _AGE,
