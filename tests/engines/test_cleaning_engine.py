@@ -6,15 +6,19 @@ import json
 import shutil
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import fastavro
+import pyarrow as pa
 import pytest
 import small_tables
 from covering import each_covering_paimon_table
 from java_engine import EngineError
+from paimon_rewrite import codec, rewritten
 from test_cleaning_expiries import overwritten
 
 import lakebed
+from lakebed import paimon
 
 if TYPE_CHECKING:
     from java_engine import JavaEngine
@@ -112,7 +116,7 @@ def _repaired(table: lakebed.Table, log: Path, *kinds: str) -> lakebed.Table:
 
 
 @pytest.mark.parametrize("format_version", [1, 2, 3])
-@pytest.mark.parametrize("kind", ["hints", "main", "data_files", "manifests", "rollback"])
+@pytest.mark.parametrize("kind", ["hints", "main", "data_files", "manifests", "duplicates", "rollback"])
 def test_iceberg_reads_what_was_repaired(
     kind: str, format_version: int, tmp_path: Path, iceberg_java: JavaEngine
 ):
@@ -137,40 +141,79 @@ def test_iceberg_reads_what_was_repaired(
         (tmp_path / "t" / "1.parquet").unlink()
     elif kind == "manifests":
         Path(table.manifests(columns=["path"]).to_arrow()["path"][-1].as_py()).unlink()
+    elif kind == "duplicates":
+        _list_twice(metadata / f"snap-{table.snapshot_id}*.avro")
+        assert ids() == [1, 1, 1, 1, 2, 2, 2, 2]
     else:
         Path(table.manifests(columns=["path"]).to_arrow()["path"][0].as_py()).write_bytes(b"Obj")
-    with pytest.raises(EngineError):
-        ids()
+    if kind != "duplicates":
+        with pytest.raises(EngineError):
+            ids()
     opened = lakebed.open_table(newest(table)) if kind == "hints" else table
     _repaired(opened, tmp_path / "log", kind)
-    left = [1, 1, 1, 2, 2, 2] if kind in ("hints", "main") else [1, 1, 2, 2]
+    left = [1, 1, 1, 2, 2, 2] if kind in ("hints", "main", "duplicates") else [1, 1, 2, 2]
     assert ids() == left
     small_tables.added(lakebed.open_table(tmp_path / "t"), small_tables.data(tmp_path / "t", "more.parquet"))
     assert ids() == sorted([*left, 1, 2])
     assert lakebed.open_table(tmp_path / "t").repair_plan([kind]).to_arrow().num_rows == 0
 
 
-@pytest.mark.parametrize("kind", ["hints", "data_files", "rollback"])
+def _list_twice(pattern: Path) -> None:
+    """Lists a copy of the first manifest of an Iceberg snapshot: of the same path twice Java reads one."""
+    (file,) = pattern.parent.glob(pattern.name)
+    with file.open("rb") as content:
+        reader = fastavro.reader(content)
+        records: list[Any] = list(reader)
+    first = records[0]["manifest_path"]
+    another = str(shutil.copy(first, first.replace(".avro", "-2.avro")))
+    with file.open("wb") as out:
+        all_ = [*records, records[0] | {"manifest_path": another}]
+        fastavro.writer(out, reader.writer_schema, all_, metadata=reader.metadata)
+
+
+def _as_another(table: Path, name: str, other: str) -> Path:
+    """A copy of a Paimon table in which the manifest of one file lists another, too, by its name."""
+    for file in (table / "manifest").glob("manifest-*"):
+        if "list" in file.name:
+            continue
+        rows = paimon.read_manifest(file).to_arrow()
+        if rows["file_name"].to_pylist() == [name]:
+            at = rows.schema.get_field_index("file_name")
+            rows = rows.set_column(at, rows.schema.field(at), pa.array([other]))
+            paimon.write_manifest(rows, file, codec=codec(file), overwrite=True)
+    return rewritten(table, table.with_name("twice"))
+
+
+@pytest.mark.parametrize("kind", ["hints", "data_files", "rollback", "manifests", "duplicates"])
 def test_paimon_reads_what_was_repaired(kind: str, tmp_path: Path, paimon_java: JavaEngine):
     """And commits to it."""
 
-    def ids() -> list[int]:
-        return sorted(int(row["id"]) for row in paimon_java.ask("rows", table=tmp_path / "p"))
+    root = tmp_path / "p"
 
-    table = small_tables.paimon(tmp_path / "p", *(f"bucket-0/{number}.parquet" for number in range(3)))
+    def ids() -> list[int]:
+        return sorted(int(row["id"]) for row in paimon_java.ask("rows", table=root))
+
+    table = small_tables.paimon(root, *(f"bucket-0/{number}.parquet" for number in range(3)))
     assert ids() == [1, 1, 1, 2, 2, 2]
     if kind == "hints":
-        (tmp_path / "p" / "snapshot" / "LATEST").write_text("9")
+        (root / "snapshot" / "LATEST").write_text("9")
     elif kind == "data_files":
-        (tmp_path / "p" / "bucket-0" / "1.parquet").unlink()
+        (root / "bucket-0" / "1.parquet").unlink()
+    elif kind == "manifests":
+        Path(table.manifests(columns=["path"]).to_arrow()["path"][0].as_py()).unlink()
+    elif kind == "duplicates":
+        root = _as_another(root, "1.parquet", "0.parquet")
+        table = lakebed.open_table(root)
+        assert ids() == [1, 1, 1, 2, 2, 2]
     else:
         path = table.manifests(columns=["path"]).to_arrow()["path"][-1].as_py()
         Path(path).write_bytes(b"Obj")
-    with pytest.raises(EngineError):
-        ids()
+    if kind != "duplicates":
+        with pytest.raises(EngineError):
+            ids()
     table = _repaired(table, tmp_path / "log", kind)
     left = [1, 1, 1, 2, 2, 2] if kind == "hints" else [1, 1, 2, 2]
     assert ids() == left
-    paimon_java.ask("append", table=tmp_path / "p", rows=[[7]])
+    paimon_java.ask("append", table=root, rows=[[7]])
     assert ids() == [*left, 7]
     assert table.refresh().repair_plan([kind]).to_arrow().num_rows == 0

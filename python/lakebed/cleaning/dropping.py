@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from lakebed._pyarrow import pa
 from lakebed.cleaning.looking import NOT_NAMED
 from lakebed.cleaning.outcome import rows_of
 from lakebed.cleaning.places import respelled
+from lakebed.commits.inputs import named_deletes
 from lakebed.errors import CommitConflictError, SchemaError
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from lakebed.cleaning.log import CleanupLog
     from lakebed.cleaning.rows import ReviewedPlan
     from lakebed.table import Table
@@ -76,6 +78,4 @@ def _dangling(table: Table) -> dict[Key, Key]:
 
 
 def _without(table: Table, deletes: list[Key]) -> Table:
-    paths, offsets = zip(*deletes, strict=True)
-    arrays = [pa.array(paths, pa.string()), pa.array(offsets, pa.int64())]
-    return table.replace_files([], removed_deletes=pa.table(arrays, names=_COLUMNS))
+    return table.replace_files([], removed_deletes=named_deletes(deletes))

@@ -5,17 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lakebed._native import FileChangeKind, PaimonChange
-from lakebed._pyarrow import pa
 from lakebed.cleaning.looking import NOT_NAMED
 from lakebed.cleaning.outcome import rows_of
 from lakebed.cleaning.places import respelled
 from lakebed.commits.change import Change, CommitOptions
 from lakebed.commits.iceberg import file_change
-from lakebed.commits.inputs import paths_of
+from lakebed.commits.inputs import named_deletes, paths_of
 from lakebed.commits.transaction import commit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    import pyarrow as pa
 
     from lakebed.cleaning.log import CleanupLog
     from lakebed.cleaning.rows import ReviewedPlan
@@ -27,7 +26,13 @@ KEY = ("kind", "file_path", "content_offset", "snapshot_id")
 UNKNOWN = "nobody knows how many rows engines would return less or more"
 CHANGED = "it loses or returns other rows than it did when it was planned"
 
-_TAKEN_OUT = ("manifests", "data_files", "delete_files")
+_OF_LISTS = ("manifests", "duplicates")
+_OF_FILES = ("data_files", "delete_files")
+_GROUPS = {
+    "iceberg": (("hints",), ("main",), ("rollback",), _OF_LISTS + _OF_FILES),
+    "paimon": (("hints",), ("rollback",), _OF_LISTS, _OF_FILES),
+}
+"""The kinds that are repaired together, in order."""
 _SAID = "lakebed-repair"
 _ROWS = ["rows_lost", "rows_back"]
 _COLUMNS = [*KEY, *_ROWS]
@@ -50,8 +55,14 @@ def repaired(plan: ReviewedPlan, table: Table, log: CleanupLog) -> tuple[Table, 
     after = {key for key in begun - done if key not in found}
     log.append(_lines(rows, after, "repaired"))
     done |= after
-    for of in (("hints",), ("main",), ("rollback",), _TAKEN_OUT):
-        wanted = [row for row in rows if row["kind"] in of and _reason(row, found) is None]
+    reasons: dict[Key, str | None] = {}
+    is_fresh = True
+    for of in _GROUPS[table.format]:
+        mine = [row for row in rows if row["kind"] in of]
+        if mine and not is_fresh:
+            found = _look(table, kinds)
+        reasons |= {_key(row): _reason(row, found) for row in mine}
+        wanted = [row for row in mine if reasons[_key(row)] is None]
         if not wanted:
             continue
         keys = {_key(row) for row in wanted}
@@ -59,8 +70,8 @@ def repaired(plan: ReviewedPlan, table: Table, log: CleanupLog) -> tuple[Table, 
         table = _repair(table, of[0], [found[_key(row)] for row in wanted])
         log.append(_lines(rows, keys, "repaired"))
         done |= keys
-        found = _look(table, kinds)
-    became = [("repaired", None) if _key(row) in done else ("kept", _reason(row, found)) for row in rows]
+        is_fresh = False
+    became = [("repaired", None) if _key(row) in done else ("kept", reasons[_key(row)]) for row in rows]
     columns = [plan.files[name] for name in ("file_path", "kind", "file_size_in_bytes")]
     return table, rows_of([*columns, *zip(*became, strict=True)])
 
@@ -86,7 +97,7 @@ def _reason(row: Row, found: dict[Key, Row]) -> str | None:
     return None if all(now[name] == row[name] for name in _ROWS) else CHANGED
 
 
-def _lines(rows: list[Row], wanted: Iterable[Key], outcome: str) -> list[Row]:
+def _lines(rows: list[Row], wanted: set[Key], outcome: str) -> list[Row]:
     return [
         {**{name: row[name] for name in _COLUMNS}, "outcome": outcome} for row in rows if _key(row) in wanted
     ]
@@ -100,7 +111,7 @@ def _repair(table: Table, kind: str, rows: list[Row]) -> Table:
         return table.set_current_snapshot(rows[0]["snapshot_id"])
     if kind == "rollback":
         return _back(table, rows[0]["snapshot_id"])
-    return commit(table, *_without(table, rows))[0]
+    return commit(table, *_changes(table, rows))[0]
 
 
 def _back(table: Table, snapshot: int) -> Table:
@@ -111,31 +122,33 @@ def _back(table: Table, snapshot: int) -> Table:
     return commit(table, Change("repair", paimon=PaimonChange.restore_snapshot(snapshot), options=options))[0]
 
 
-def _without(table: Table, rows: list[Row]) -> list[Change]:
-    """What takes files and manifests out of a table, in one commit."""
-    of: dict[str, list[Row]] = {kind: [row for row in rows if row["kind"] == kind] for kind in _TAKEN_OUT}
+def _changes(table: Table, rows: list[Row]) -> list[Change]:
+    """What changes the lists of a table and the files in them, in one commit."""
+    of: dict[str, list[Row]] = {kind: [] for kind in _OF_LISTS + _OF_FILES}
+    for row in rows:
+        of[row["kind"]].append(row)
     said = ", ".join(f"{kind} {len(some)}" for kind, some in of.items() if some)
     options = CommitOptions(properties={_SAID: said})
     data, manifests = ([row["file_path"] for row in of[kind]] for kind in ("data_files", "manifests"))
-    deletes = [(row["file_path"], row["content_offset"]) for row in of["delete_files"]]
+    kinds = ("delete_files", "duplicates")
+    deletes, twice = ([(row["file_path"], row["content_offset"]) for row in of[kind]] for kind in kinds)
     if table.format == "iceberg":
         action = file_change(
             FileChangeKind.OVERWRITE,
             options,
             removed=data,
-            removed_deletes=_table(deletes),
+            removed_deletes=named_deletes(deletes),
             restores_rows=True,
             left_out=manifests,
+            duplicates=twice,
             merge=False,
         )
         return [Change("repair", action, options=options)]
+    if manifests or twice:
+        lost = sum(row["rows_lost"] for row in rows)
+        mended = PaimonChange.mend_manifests(bool(manifests), bool(twice), lost)
+        return [Change("repair", paimon=mended, options=options)]
     of_data = PaimonChange.overwrite_files(None, paths_of(data), None) if data else None
     of_deletes = PaimonChange.restore_rows(deletes) if deletes else None
     changes = (change for change in (of_data, of_deletes) if change is not None)
     return [Change("repair", paimon=change, options=options) for change in changes]
-
-
-def _table(deletes: list[tuple[str, int | None]]) -> pa.Table:
-    paths, offsets = zip(*deletes, strict=True) if deletes else ((), ())
-    arrays = [pa.array(paths, pa.string()), pa.array(offsets, pa.int64())]
-    return pa.table(arrays, names=["file_path", "content_offset"])

@@ -46,6 +46,7 @@ def file_change(
     removed_deletes: Any = None,
     restores_rows: bool = False,
     left_out: Sequence[str] = (),
+    duplicates: Sequence[tuple[str, int | None]] = (),
     where: str | Predicate | None = None,
     data_sequence_number: int | None = None,
     since: int | None = None,
@@ -57,7 +58,8 @@ def file_change(
 
     Args: data and deletes, files to add; removed and removed_deletes, files to remove; restores_rows, whether
         rows may be read again that removed vectors delete; left_out, manifests that cannot be read, which the
-        list names no more; where, data files all of whose rows match are removed; data_sequence_number, of
+        list names no more; duplicates, files that are listed more than once, by path and, of vectors, offset,
+        which are listed once; where, data files all of whose rows match are removed; data_sequence_number, of
         the added data files; since, the snapshot at which the change was begun; isolation and conflict_where,
         what others may not have done since; merge, whether small manifests are merged.
     Raises: SchemaError, TypeError, ValueError for an isolation that is none.
@@ -73,6 +75,7 @@ def file_change(
         removed_vectors=vectors,
         restores_rows=restores_rows,
         left_out=list(left_out),
+        duplicates=list(duplicates),
         filter=to_sql(where),
         data_sequence_number=data_sequence_number,
         since=since,

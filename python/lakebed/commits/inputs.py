@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from lakebed import _arrow
@@ -64,6 +64,13 @@ def deletes_of(files: Any) -> tuple[list[str], list[tuple[str, int]]]:
     offsets = table["content_offset"].to_pylist() if has_offsets else [None] * len(paths)
     pairs = list(zip(paths, offsets, strict=True))
     return [path for path, at in pairs if at is None], [(path, at) for path, at in pairs if at is not None]
+
+
+def named_deletes(keys: Sequence[tuple[str, int | None]]) -> pa.Table:
+    """Delete files and vectors by path and offset, as `deletes_of` takes them."""
+    paths, offsets = zip(*keys, strict=True) if keys else ((), ())
+    arrays = [pa.array(paths, pa.string()), pa.array(offsets, pa.int64())]
+    return pa.table(arrays, names=["file_path", "content_offset"])
 
 
 def pairs_of(properties: Mapping[str, str] | None) -> list[tuple[str, str]]:

@@ -50,13 +50,13 @@ impl IcebergAction {
     /// Takes the attributes that `file_change` of Python's `lakebed.commits.iceberg` gives; streams of files are read now.
     #[staticmethod]
     fn files(change: &Bound<'_, PyAny>) -> PyResult<IcebergAction> {
-        Ok(made(Action::Files(of_attributes!(change, FileChange {
-            removed, removed_deletes, removed_vectors, restores_rows, left_out, filter, data_sequence_number, since, conflict_filter, merge, properties;
+        Ok(made(Action::Files(Box::new(of_attributes!(change, FileChange {
+            removed, removed_deletes, removed_vectors, restores_rows, left_out, duplicates, filter, data_sequence_number, since, conflict_filter, merge, properties;
             kind: change.getattr("kind")?.cast::<FileChangeKind>()?.get().0,
             isolation: change.getattr("isolation")?.cast::<Isolation>()?.get().0,
             data: input_files(&change.getattr("data")?, ManifestContent::Data)?,
             deletes: input_files(&change.getattr("deletes")?, ManifestContent::Deletes)?
-        }))))
+        })))))
     }
 
     /// Takes the attributes that `rewrite_manifests` of Python gives.

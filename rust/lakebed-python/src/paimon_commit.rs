@@ -13,7 +13,7 @@ use lakebed::location::GuardedStorage;
 use lakebed::paimon;
 use lakebed::paimon::write::{
     self, BranchStart, Change, CommitOptions, CommitOutcome, Compaction, FileSelection, IndexFilesChange,
-    ManifestCompaction, RefChange, RollbackTo, SchemaChange, TableDefinition,
+    ManifestCompaction, Mending, RefChange, RollbackTo, SchemaChange, TableDefinition,
 };
 use lakebed::predicate::Predicate;
 use lakebed::reach::Retention;
@@ -114,6 +114,11 @@ impl PaimonChange {
     #[staticmethod]
     fn rewrite_manifests(target_bytes: Option<u64>, sort: bool, memory_bytes: Option<usize>) -> PaimonChange {
         PaimonChange(Change::CompactManifests(ManifestCompaction { target_bytes, sort, memory_bytes }))
+    }
+
+    #[staticmethod]
+    fn mend_manifests(leaves_out: bool, lists_once: bool, rows_lost: i64) -> PaimonChange {
+        PaimonChange(Change::MendManifests(Mending { leaves_out, lists_once, rows_lost }))
     }
 
     /// Schema changes as a JSON array, in the form of Paimon's REST catalogs.

@@ -16,6 +16,8 @@ pub enum RepairKind {
     Rollback,
     /// Manifests that are not there, or damaged.
     Manifests,
+    /// Files that stand in the snapshot more than once.
+    Duplicates,
     /// Data files that are not there.
     DataFiles,
     /// Files of deletes that are not there.
@@ -25,11 +27,12 @@ pub enum RepairKind {
 impl RepairKind {
     /// Those that change no row which any engine returns.
     const DEFAULT: [RepairKind; 2] = [RepairKind::Hints, RepairKind::Main];
-    const ALL: [RepairKind; 6] = [
+    const ALL: [RepairKind; 7] = [
         RepairKind::Hints,
         RepairKind::Main,
         RepairKind::Rollback,
         RepairKind::Manifests,
+        RepairKind::Duplicates,
         RepairKind::DataFiles,
         RepairKind::DeleteFiles,
     ];
@@ -53,6 +56,7 @@ impl RepairKind {
             RepairKind::Main => "main",
             RepairKind::Rollback => "rollback",
             RepairKind::Manifests => "manifests",
+            RepairKind::Duplicates => "duplicates",
             RepairKind::DataFiles => "data_files",
             RepairKind::DeleteFiles => "delete_files",
         }
@@ -65,6 +69,7 @@ impl RepairKind {
             RepairKind::Main => "main is set to the current snapshot",
             RepairKind::Rollback => "the table goes back to the last snapshot that is whole",
             RepairKind::Manifests => "the manifest is left out of the table's list",
+            RepairKind::Duplicates => "the file is listed once",
             RepairKind::DataFiles => "the file is taken out of the table",
             RepairKind::DeleteFiles => "the deletes are taken out of the table",
         }

@@ -5,15 +5,19 @@
 //! return again; where that is not known it is null, and nobody acts on the row. What cannot be looked at, such as a
 //! file that the storage refuses to open, ends the plan: it is no file that is absent.
 
+mod duplicates;
 mod kind;
 mod scan;
+
+use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 
 pub use kind::RepairKind;
-pub(crate) use scan::RepairPlan;
+pub(crate) use scan::{RepairPlan, damage, listed_files};
 
 use crate::error::{Error, Result};
+use crate::scan::Format;
 use crate::table::LakeTable;
 use crate::view::{Rows, whole};
 use crate::write::ExistingFile;
@@ -78,7 +82,7 @@ pub(crate) struct Repair {
 }
 
 impl Repair {
-    fn new(kind: RepairKind, file_path: String, problem: &str, change: RowChange) -> Repair {
+    pub(crate) fn new(kind: RepairKind, file_path: String, problem: &str, change: RowChange) -> Repair {
         let problem = problem.to_owned();
         Repair { kind, file_path, content_offset: None, size: None, snapshot_id: None, problem, change }
     }
@@ -88,6 +92,20 @@ impl Repair {
         let path = error.location().path.clone().unwrap_or_default();
         Repair { snapshot_id: Some(snapshot_id), ..Repair::new(kind, path, error.message(), change) }
     }
+}
+
+/// A repair for each of these manifests of a snapshot, which cannot be read: the list names them no more.
+pub(crate) fn each_left_out<F: Format>(
+    table: &F,
+    damaged: &[(F::Manifest, Arc<Error>)],
+    change: impl Fn(&F::Manifest) -> RowChange,
+) -> Vec<Repair> {
+    let repair = |(manifest, error): &(F::Manifest, Arc<Error>)| {
+        let (path, size) = (table.path_of(manifest), F::size_of(manifest));
+        let size = size.and_then(|size| i64::try_from(size).ok());
+        Repair { size, ..Repair::new(RepairKind::Manifests, path, error.message(), change(manifest)) }
+    };
+    damaged.iter().map(repair).collect()
 }
 
 /// Repairs as rows.

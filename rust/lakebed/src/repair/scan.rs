@@ -8,6 +8,7 @@ use arrow_schema::SchemaRef;
 use arrow_select::filter::filter_record_batch;
 use lakebed_avro::ErrorKind as AvroKind;
 
+use super::duplicates::duplicates;
 use super::{Repair, RepairKind, RowChange, rows};
 use crate::dangling::DeleteMarks;
 use crate::distributed::Distributed;
@@ -23,9 +24,9 @@ use crate::verify::caught;
 use crate::view::View;
 
 /// The columns of files, and of deletes, that repairs are made of.
-const OF_FILES: [&str; 3] = ["file_path", "record_count", "file_size_in_bytes"];
-const CONTENT: &str = "content";
-const OFFSET: &str = "content_offset";
+pub(super) const OF_FILES: [&str; 3] = ["file_path", "record_count", "file_size_in_bytes"];
+pub(super) const CONTENT: &str = "content";
+pub(super) const OFFSET: &str = "content_offset";
 
 const ABSENT: &str = "the file is not there";
 
@@ -75,12 +76,18 @@ impl<F: Format> RepairPlan<F> {
         if asked(RepairKind::Rollback) {
             found.extend(self.rollback(&mut known)?);
         }
-        let mut manifests = None;
-        if asked(RepairKind::Manifests) {
-            manifests = Some(self.manifests(&mut known, &mut found)?);
+        let manifests = match asked(RepairKind::Manifests) {
+            true => self.manifests(&mut known, &mut found)?,
+            false if asked(RepairKind::Duplicates) || asked(RepairKind::DataFiles) => {
+                self.table.manifests_at(&self.table, None)?.kept
+            }
+            false => Vec::new(),
+        };
+        if asked(RepairKind::Duplicates) {
+            found.extend(duplicates(&self.table, &manifests, self.options.threads)?);
         }
         if asked(RepairKind::DataFiles) {
-            self.data_files(manifests, &mut found)?;
+            self.data_files(&manifests, &mut found)?;
         }
         if asked(RepairKind::DeleteFiles) {
             self.delete_files(&mut found)?;
@@ -108,9 +115,9 @@ impl<F: Format> RepairPlan<F> {
     /// What is wrong with a state of the table.
     fn first_damage(&self, state: &F, known: &mut Damage) -> Result<Option<Arc<Error>>> {
         let storage = self.table.core().storage().as_ref();
-        let listed = match caught(storage, state.manifests_at(state, None))? {
-            Err(error) if is_damage(&error) => return Ok(Some(Arc::new(error))),
-            listed => listed?.kept,
+        let listed = match damage(storage, state.manifests_at(state, None))? {
+            Err(error) => return Ok(Some(Arc::new(error))),
+            Ok(listed) => listed.kept,
         };
         self.read(state, &listed, known)?;
         let error = |manifest| known.get(F::name_of(manifest)).and_then(Option::as_ref);
@@ -118,10 +125,8 @@ impl<F: Format> RepairPlan<F> {
             return Ok(Some(Arc::clone(error)));
         }
         // Deletes may be named elsewhere.
-        match caught(storage, F::Deletes::read(state, &ScanOptions::default()))? {
-            Err(error) if is_damage(&error) => Ok(Some(Arc::new(error))),
-            deletes => deletes.map(|_| None),
-        }
+        let deletes = damage(storage, F::Deletes::read(state, &ScanOptions::default()))?;
+        Ok(deletes.err().map(Arc::new))
     }
 
     /// Reads the manifests of a state that are not known yet.
@@ -137,10 +142,7 @@ impl<F: Format> RepairPlan<F> {
         let of_state = state.clone();
         let read = move |storage: &dyn Storage, manifest: &F::Manifest| {
             let decoded = decoded(manifest).map_err(|error| error.in_file(&of_state.path_of(manifest)));
-            match caught(storage, decoded)? {
-                Err(error) if is_damage(&error) => Ok(Some(Arc::new(error))),
-                read => read.map(|()| None),
-            }
+            Ok(damage(storage, decoded)?.err().map(Arc::new))
         };
         let names: Vec<String> = new.iter().map(|manifest| F::name_of(manifest).to_owned()).collect();
         known.extend(names.into_iter().zip(read_each(
@@ -154,30 +156,26 @@ impl<F: Format> RepairPlan<F> {
 
     /// The manifests of the table's snapshot that can be read; repairs of the others are added to `found`.
     fn manifests(&self, known: &mut Damage, found: &mut Vec<Repair>) -> Result<Vec<F::Manifest>> {
-        let mut manifests = self.table.manifests_at(&self.table, None)?.kept;
-        self.read(&self.table, &manifests, known)?;
-        manifests.retain(|manifest| {
-            let error = known.get(F::name_of(manifest)).and_then(Option::as_ref);
-            found.extend(error.map(|error| {
-                let (path, change) = (self.table.path_of(manifest), F::left_out(manifest));
-                let size = F::size_of(manifest).and_then(|size| i64::try_from(size).ok());
-                Repair { size, ..Repair::new(RepairKind::Manifests, path, error.message(), change) }
-            }));
-            error.is_none()
-        });
-        Ok(manifests)
+        let listed = self.table.manifests_at(&self.table, None)?.kept;
+        self.read(&self.table, &listed, known)?;
+        let (mut kept, mut damaged) = (Vec::new(), Vec::new());
+        for manifest in listed {
+            match known.get(F::name_of(&manifest)).and_then(Option::as_ref) {
+                Some(error) => damaged.push((manifest, Arc::clone(error))),
+                None => kept.push(manifest),
+            }
+        }
+        if !damaged.is_empty() {
+            found.extend(self.table.without_manifests(&damaged, &kept, self.options.threads)?);
+        }
+        Ok(kept)
     }
 
-    /// Live data files of these manifests, or of all, that are not there.
-    fn data_files(&self, manifests: Option<Vec<F::Manifest>>, found: &mut Vec<Repair>) -> Result<()> {
-        let options = ScanOptions::of_columns(&[&OF_FILES[..], &[CONTENT]].concat(), self.options.threads);
-        let manifests = match manifests {
-            Some(manifests) => manifests,
-            None => self.table.manifests_at(&self.table, None)?.kept,
-        };
-        let program = Arc::new(self.table.program(F::FILES, &options)?);
+    /// Live data files of these manifests that are not there.
+    fn data_files(&self, manifests: &[F::Manifest], found: &mut Vec<Repair>) -> Result<()> {
+        let columns = [&OF_FILES[..], &[CONTENT]].concat();
         let (mut live, before) = (0, found.len());
-        for files in EntrySource::new(program, self.table.clone()).stream(manifests, &options) {
+        for files in listed_files(&self.table, manifests, &columns, self.options.threads)? {
             let files = files?;
             let contents = column::<Int32Array>(&files, CONTENT)?;
             let is_data = contents.iter().map(|one| Some(one == Some(DATA))).collect();
@@ -228,6 +226,32 @@ impl<F: Format> RepairPlan<F> {
         let distinct = distinct.into_iter().collect();
         let looked = read_each(self.table.core().storage(), distinct, self.options.threads, is_absent)?;
         Ok(looked.into_iter().flatten().collect())
+    }
+}
+
+/// The live files of these manifests, with columns of the view `files`.
+///
+/// # Errors
+/// Those of reading the schemas.
+pub(crate) fn listed_files<F: Format>(
+    table: &F,
+    manifests: &[F::Manifest],
+    columns: &[&str],
+    threads: usize,
+) -> Result<Batches> {
+    let options = ScanOptions::of_columns(columns, threads);
+    let program = Arc::new(table.program(F::FILES, &options)?);
+    Ok(EntrySource::new(program, table.clone()).stream(manifests.to_vec(), &options))
+}
+
+/// The result of a read, where its error is that a file is absent or damaged.
+///
+/// # Errors
+/// All others.
+pub(crate) fn damage<T>(storage: &dyn Storage, read: Result<T>) -> Result<Result<T>> {
+    match caught(storage, read)? {
+        Err(error) if is_damage(&error) => Ok(Err(error)),
+        read => read.map(Ok),
     }
 }
 

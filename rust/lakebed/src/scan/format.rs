@@ -20,7 +20,7 @@ use crate::history::{Commit, DeleteChanges, SnapshotLists};
 use crate::notes::Notes;
 use crate::pipeline::ReadCache;
 use crate::reach::{NewestReach, Reach};
-use crate::repair::RowChange;
+use crate::repair::{Repair, RowChange, each_left_out};
 use crate::storage::total_size;
 use crate::system::SystemTable;
 use crate::table::{LakeTable, Newest, TableCore};
@@ -411,9 +411,17 @@ pub(crate) trait Format: LakeTable + Clone + 'static {
         Err(no_view::<Self>("freed"))
     }
 
-    /// What readers see where a manifest is left out of the list.
-    fn left_out(_manifest: &Self::Manifest) -> RowChange {
-        RowChange::UNKNOWN
+    /// The repairs after which the table's snapshot has only the manifests `kept`; the others cannot be read.
+    ///
+    /// # Errors
+    /// Those of reading manifests.
+    fn without_manifests(
+        &self,
+        damaged: &[(Self::Manifest, Arc<Error>)],
+        _kept: &[Self::Manifest],
+        _threads: usize,
+    ) -> Result<Vec<Repair>> {
+        Ok(each_left_out(self, damaged, |_| RowChange::UNKNOWN))
     }
 
     /// What readers see where the commit of the table's snapshot is undone.

@@ -27,7 +27,7 @@ use crate::iceberg::table::{StoredTypes, Table, TableTypes};
 use crate::iceberg::view::Role;
 use crate::reach::{NewestReach, UnreachedFiles, newest_reach};
 use crate::record::find;
-use crate::repair::RowChange;
+use crate::repair::{Repair, RowChange, each_left_out};
 use crate::scan::{
     Batches, EntrySource, ExpressionForm, Format, Funnel, LiveFiles, OpenManifest, RowsJob, ScanOptions,
     ViewScan,
@@ -248,15 +248,13 @@ impl Format for Table {
         i64::from(self.schema().schema_id)
     }
 
-    /// By the counts of the list. Which rows the deletes of a manifest have taken out, it does not say.
-    fn left_out(manifest: &ManifestFile) -> RowChange {
-        let rows = |recorded: RecordedCounts| recorded.rows.and_then(|rows| i64::try_from(rows).ok());
-        let rows = rows(manifest.added).zip(rows(manifest.existing));
-        match (manifest.content, manifest.may_be_live()) {
-            (_, false) => RowChange::NONE,
-            (DATA, true) => RowChange::lost(rows.and_then(|(added, existing)| added.checked_add(existing))),
-            _ => RowChange::UNKNOWN,
-        }
+    fn without_manifests(
+        &self,
+        damaged: &[(ManifestFile, Arc<Error>)],
+        _kept: &[ManifestFile],
+        _threads: usize,
+    ) -> Result<Vec<Repair>> {
+        Ok(each_left_out(self, damaged, left_out))
     }
 
     /// By the summary.
@@ -314,5 +312,16 @@ impl Format for Table {
                 statuses.as_primitive::<Int32Type>().values().iter().map(|status| *status == ADDED),
             )
         })))
+    }
+}
+
+/// By the counts of the list. Which rows the deletes of a manifest have taken out, it does not say.
+fn left_out(manifest: &ManifestFile) -> RowChange {
+    let rows = |recorded: RecordedCounts| recorded.rows.and_then(|rows| i64::try_from(rows).ok());
+    let rows = rows(manifest.added).zip(rows(manifest.existing));
+    match (manifest.content, manifest.may_be_live()) {
+        (_, false) => RowChange::NONE,
+        (DATA, true) => RowChange::lost(rows.and_then(|(added, existing)| added.checked_add(existing))),
+        _ => RowChange::UNKNOWN,
     }
 }

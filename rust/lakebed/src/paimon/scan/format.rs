@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::Int8Array;
+use arrow_array::{Int8Array, Int64Array};
 use arrow_schema::SchemaRef;
 
 use super::history::{listed, unlisted};
@@ -12,6 +12,7 @@ use super::plan::{Plan, bound, keep};
 use super::program::EntryProgram;
 use super::rows::own_rows;
 use crate::columnar::Decoding;
+use crate::dangling::DeleteMarks;
 use crate::diff::{Change, Difference, OneSide};
 use crate::distributed::{Bounds, Distributed, JobPlan, PlannedManifest};
 use crate::error::{Error, ErrorKind, Result};
@@ -19,6 +20,7 @@ use crate::history::{Commit, DeleteChanges, SnapshotLists, with_change};
 use crate::paimon::groups::BucketGroups;
 use crate::paimon::manifest::ADD;
 use crate::paimon::manifest_list::{ManifestFile, manifest_files};
+use crate::paimon::paths::snapshot_file;
 use crate::paimon::reach::TableReach;
 use crate::paimon::snapshot::{CommitKind, Snapshot};
 use crate::paimon::system::SYSTEM_TABLES;
@@ -27,7 +29,7 @@ use crate::paimon::view::Role;
 use crate::paimon::write::is_on;
 use crate::reach::{NewestReach, newest_reach};
 use crate::record::column;
-use crate::repair::RowChange;
+use crate::repair::{Repair, RepairKind, RowChange, listed_files};
 use crate::scan::{
     Batches, Content, Format, Funnel, LiveFiles, OpenManifest, RowsJob, ScanOptions, ViewScan,
 };
@@ -259,6 +261,33 @@ impl Format for Table {
         self.schema().primary_keys.is_empty() && !is_on(self.schema(), "data-evolution.enabled", false)
     }
 
+    /// One for all: how many rows each has, lists do not record, but how many the snapshot has.
+    fn without_manifests(
+        &self,
+        damaged: &[(ManifestFile, Arc<Error>)],
+        kept: &[ManifestFile],
+        threads: usize,
+    ) -> Result<Vec<Repair>> {
+        let Some(snapshot) = self.snapshot() else { return Ok(Vec::new()) };
+        let path = self.files().own(&snapshot_file(snapshot.id));
+        let words =
+            damaged.iter().map(|(manifest, error)| format!("{}: {}", manifest.file_name, error.message()));
+        let problem = format!(
+            "{} of its manifests cannot be read: {}",
+            damaged.len(),
+            words.collect::<Vec<_>>().join(", ")
+        );
+        // Files that they delete would be returned again.
+        let only_add = damaged.iter().all(|(manifest, _)| manifest.deleted == 0) && self.removes_rows();
+        let change = match MarkedVectors::read(self, &ScanOptions::default())? {
+            None if only_add => {
+                RowChange::lost(rows_beyond(self, snapshot.total_record_count, kept, threads)?)
+            }
+            _ => RowChange::UNKNOWN,
+        };
+        Ok(vec![Repair::new(RepairKind::Manifests, path, &problem, change)])
+    }
+
     /// By the kind of the snapshot and its number of rows.
     fn undone(&self) -> Result<RowChange> {
         let known = self.snapshot().map(|snapshot| (snapshot.commit_kind, snapshot.delta_record_count));
@@ -309,6 +338,22 @@ impl Format for Table {
             entries.and_then(|entries| rows(&entries)).map_err(|error| error.in_file(&path))
         })))
     }
+}
+
+/// How many of `total` rows the live files of these manifests do not have.
+fn rows_beyond(
+    table: &Table,
+    total: Option<i64>,
+    manifests: &[ManifestFile],
+    threads: usize,
+) -> Result<Option<i64>> {
+    let mut rest = total;
+    for files in listed_files(table, manifests, &["record_count"], threads)? {
+        for rows in column::<Int64Array>(&files?, "record_count")?.iter() {
+            rest = rest.zip(rows).and_then(|(rest, rows)| rest.checked_sub(rows));
+        }
+    }
+    Ok(rest.filter(|rest| *rest >= 0))
 }
 
 fn adds(manifest: &ManifestFile) -> bool {

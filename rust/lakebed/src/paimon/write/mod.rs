@@ -20,7 +20,7 @@ pub(super) use options::is_on;
 pub use alter::{Move, MoveType, SchemaChange};
 pub use commit::{
     Change, CommitOptions, CommitOutcome, Compaction, FileSelection, IndexFilesChange, ManifestCompaction,
-    TableDefinition, commit, create_table,
+    Mending, TableDefinition, commit, create_table,
 };
 pub use json::{schema_file, snapshot_file};
 pub use layout::{FileKind, Layout};

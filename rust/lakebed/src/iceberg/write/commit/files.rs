@@ -1,7 +1,7 @@
 //! Adds and removes files in one snapshot (Iceberg's `MergingSnapshotProducer.java`, with `FastAppend.java`,
 //! `StreamingDelete.java`, `BaseOverwriteFiles.java`, `BaseRowDelta.java`, `BaseRewriteFiles.java`).
 
-use arrow_array::{Array, Int32Array, Int64Array, StringArray};
+use arrow_array::{Array, BooleanArray, Int32Array, Int64Array, StringArray};
 
 use super::attempt::{Outcome, PendingSnapshot, StateChange};
 use super::base::Base;
@@ -67,6 +67,10 @@ pub struct FileChange {
     pub restores_rows: bool,
     /// Manifests to leave out of the list, by path: those that cannot be read.
     pub left_out: Vec<String>,
+    /// Files that are listed more than once, by path, and for deletion vectors by offset: of their entries the one with
+    /// the lowest sequence number stays. The others leave no trace: an entry of a deleted file would be one of a file
+    /// that is live, which engines may remove.
+    pub duplicates: Vec<(String, Option<i64>)>,
     /// Data files all of whose rows match are removed.
     pub filter: Option<String>,
     /// The data sequence number of the added data files, if it is not the commit's.
@@ -228,6 +232,7 @@ impl StateChange for FileChange {
             vectors: &self.removed_vectors,
             restores_rows: self.restores_rows,
             left_out: &Paths::new(&self.left_out)?,
+            duplicates: &self.duplicates,
             filter: filter.as_ref(),
             targets: &targets,
             with_files: self.isolation != Isolation::None || self.kind == FileChangeKind::Replace,
@@ -281,9 +286,14 @@ pub(super) fn rewritten(
             rest.push(SnapshotManifest::Kept(row));
             continue;
         }
-        let live = entries.live(manifest)?;
+        let (live, spec) = (entries.live(manifest)?, base.spec(manifest.spec_id)?);
+        let dropped = selected.dropped(row, live.num_rows());
+        count_files(base, summary, spec, &rows_where(&live, &BooleanArray::from(dropped.clone()))?, false)?;
+        let live = rows_where(&live, &BooleanArray::from(!&dropped))?;
+        if live.num_rows() == 0 {
+            continue;
+        }
         let removed = selected.removed(&live)?;
-        let spec = base.spec(manifest.spec_id)?;
         count_files(base, summary, spec, &rows_where(&live, &removed)?, false)?;
         let status = removed.iter().map(|removed| if removed == Some(true) { DELETED } else { EXISTING });
         let status: Int32Array = status.collect::<Vec<_>>().into();

@@ -62,7 +62,7 @@ use crate::write::commit as engine;
 #[derive(Debug)]
 pub enum Action {
     /// Adds and removes files.
-    Files(FileChange),
+    Files(Box<FileChange>),
     /// Rewrites manifests of data files.
     RewriteManifests(Rewrite),
     /// Creates, moves or removes branches and tags.
@@ -82,7 +82,7 @@ pub enum Action {
 impl Action {
     fn change(&self) -> &dyn StateChange {
         match self {
-            Action::Files(change) => change,
+            Action::Files(change) => change.as_ref(),
             Action::RewriteManifests(rewrite) => rewrite,
             Action::Refs(change) => change,
             Action::Settings(change) => change,

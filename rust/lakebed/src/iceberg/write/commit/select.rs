@@ -60,6 +60,8 @@ pub(super) struct Removals<'c> {
     pub(super) restores_rows: bool,
     /// Manifests that are not read.
     pub(super) left_out: &'c Paths<'c>,
+    /// Files of whose entries only one stays.
+    pub(super) duplicates: &'c [(String, Option<i64>)],
     pub(super) filter: Option<&'c FileFilter>,
     /// The data files that added delete files apply to: they must exist, and their old vectors are removed.
     pub(super) targets: &'c Targets,
@@ -74,6 +76,8 @@ pub(super) struct ManifestSelection {
     pub(super) hit: Vec<bool>,
     /// The rows of manifests that are left out of the list.
     left_out: HashSet<usize>,
+    /// The live entries of manifests that are dropped, since another one is of the same file.
+    dropped: HashMap<usize, HashSet<usize>>,
     /// Removed data files, by path.
     data: HashSet<String>,
     /// Removed delete files, by path.
@@ -112,6 +116,9 @@ impl Removals<'_> {
             let message = "which rows its deletes have taken out is not known";
             return Err(Error::new(ErrorKind::Unsupported, message).in_file(&manifest.path));
         }
+        if !self.duplicates.is_empty() {
+            self.select_duplicates(base, &mut selected)?;
+        }
         if self.removes_data() || !self.targets.is_empty() {
             self.select_data(base, types, &mut selected)?;
         }
@@ -145,6 +152,39 @@ impl Removals<'_> {
                 return Err(Error::new(ErrorKind::Argument, message).in_field("content_offset").in_row(*row));
             }
         }
+        Ok(())
+    }
+
+    fn select_duplicates(&self, base: &Base, selected: &mut ManifestSelection) -> Result<()> {
+        let keys = self.duplicates.iter().map(|(path, offset)| (written_path(base, path), *offset));
+        let rows: HashMap<(String, Option<i64>), usize> = keys.zip(0..).collect();
+        let entries = CommitEntries::of(base, &["file_path", "content_offset", "sequence_number"])?;
+        // What sorts first stays.
+        let mut found: HashMap<usize, Vec<(i64, usize, usize)>> = HashMap::new();
+        for (place, manifest) in selected.live() {
+            let batch = entries.live(manifest)?;
+            let paths = column::<StringArray>(&batch, "file_path")?;
+            let numbers = |name| column::<Int64Array>(&batch, name);
+            let (offsets, sequences) = (numbers("content_offset")?, numbers("sequence_number")?);
+            for row in 0..batch.num_rows() {
+                let offset = offsets.is_valid(row).then(|| offsets.value(row));
+                if let Some(given) = rows.get(&(paths.value(row).to_owned(), offset)) {
+                    found.entry(*given).or_default().push((sequences.value(row), place, row));
+                }
+            }
+        }
+        for (row, (path, _)) in self.duplicates.iter().enumerate() {
+            let mut entries = found.remove(&row).unwrap_or_default();
+            if entries.len() < 2 {
+                let message = format!("{path:?} is not listed more than once");
+                return Err(Error::new(ErrorKind::Argument, message).in_field("duplicates").in_row(row));
+            }
+            entries.sort_unstable();
+            for (_, place, row) in entries.into_iter().skip(1) {
+                selected.dropped.entry(place).or_default().insert(row);
+            }
+        }
+        selected.hit(selected.dropped.keys().copied().collect());
         Ok(())
     }
 
@@ -293,6 +333,7 @@ impl ManifestSelection {
             manifests,
             hit,
             left_out: HashSet::new(),
+            dropped: HashMap::new(),
             data: HashSet::new(),
             deletes: HashSet::new(),
             unmarked: HashSet::new(),
@@ -310,6 +351,12 @@ impl ManifestSelection {
     /// Those that are left out.
     pub(super) fn left_out(&self) -> impl Iterator<Item = &ManifestFile> {
         self.manifests.iter().enumerate().filter(|(row, _)| self.left_out.contains(row)).map(|(_, one)| one)
+    }
+
+    /// Which of the `count` live entries of the manifest in this row of the list are dropped.
+    pub(super) fn dropped(&self, place: usize, count: usize) -> BooleanBuffer {
+        let dropped = self.dropped.get(&place);
+        BooleanBuffer::collect_bool(count, |row| dropped.is_some_and(|dropped| dropped.contains(&row)))
     }
 
     fn hit(&mut self, rows: Vec<usize>) {

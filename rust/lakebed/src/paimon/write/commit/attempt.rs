@@ -110,7 +110,7 @@ fn write_all(
     let last = before.map_or(0, |snapshot| snapshot.id);
     let id = fitting(last.checked_add(1), "the id of the next snapshot")?;
     let (entries, next_row_id) = assign(&changes.entries, base, id)?;
-    let delta_rows = rows_added(&entries)?;
+    let rows = rows_added(&entries)?;
     let delta = writer.manifests(&mut entries.into_iter().map(Ok))?;
     let changelog = changes.changelog.map(|entries| -> Result<_> {
         let rows = rows_added(std::slice::from_ref(&entries))?;
@@ -119,8 +119,10 @@ fn write_all(
         Ok((name, i64::try_from(size).ok(), rows))
     });
     let changelog = changelog.transpose()?;
+    let mut rows_lost = 0;
     let (base_name, base_size) = match changes.manifests {
         Some(rewritten) => {
+            rows_lost = rewritten.rows_lost();
             let list = rewritten.write(base, writer)?;
             writer.list(&list)?
         }
@@ -132,6 +134,7 @@ fn write_all(
         Index::None => None,
         Index::New(records) => Some(writer.index(&records)?),
     };
+    let delta_rows = fitting(rows.checked_sub(rows_lost), ROWS)?;
     let total = before.and_then(|snapshot| snapshot.total_record_count).unwrap_or(0);
     let total = fitting(total.checked_add(delta_rows), ROWS)?;
     let watermark = before.and_then(|snapshot| snapshot.watermark);

@@ -44,6 +44,8 @@ pub enum Change {
     RestoreRows(Vec<(String, i64)>),
     /// Rewrites the manifests of the snapshot that the commit builds on.
     CompactManifests(ManifestCompaction),
+    /// Rewrites the manifests of the table's own snapshot, which must be the latest, where they are gone or wrong.
+    MendManifests(Mending),
     /// Changes the schema or the options.
     AlterTable(Vec<SchemaChange>),
     /// Changes a tag, a branch, or which snapshots are kept.
@@ -108,6 +110,17 @@ pub struct ManifestCompaction {
     pub memory_bytes: Option<usize>,
 }
 
+/// What is wrong with manifests.
+#[derive(Debug, Clone, Copy)]
+pub struct Mending {
+    /// Whether those that are absent or damaged are left out.
+    pub leaves_out: bool,
+    /// Whether files that are listed more than once are listed once.
+    pub lists_once: bool,
+    /// How many rows the table has less after it, by its own count: another number is an error.
+    pub rows_lost: i64,
+}
+
 impl Change {
     /// The change in words, for messages.
     pub(super) fn words(&self) -> &'static str {
@@ -121,6 +134,7 @@ impl Change {
             Change::RestoreSnapshot(_) => "a restored snapshot",
             Change::RestoreRows(_) => "removed deletion vectors",
             Change::CompactManifests(_) => "a compaction of manifests",
+            Change::MendManifests(_) => "mended manifests",
             Change::AlterTable(_) => "a change of the schema",
             Change::Ref(change) => change.words(),
         }
@@ -137,8 +151,9 @@ impl Change {
 
     /// Why the change cannot be in one commit with `other`, if it cannot.
     fn objection(&self, other: &Change) -> Option<&'static str> {
-        use Change::{AlterTable, CompactFiles, CompactManifests, Ref, RestoreSnapshot};
+        use Change::{AlterTable, CompactFiles, CompactManifests, MendManifests, Ref, RestoreSnapshot};
         match (self, other) {
+            (MendManifests(_), _) | (_, MendManifests(_)) => Some("only manifests are rewritten"),
             (RestoreSnapshot(_), _) | (_, RestoreSnapshot(_)) => Some("it has what the older snapshot had"),
             (Ref(_), _) | (_, Ref(_)) => Some("tags, branches and snapshots have files of their own"),
             (AlterTable(_), AlterTable(_)) | (CompactFiles(_), CompactFiles(_)) => None,

@@ -1,15 +1,17 @@
 //! Rewrites manifests (Paimon's `ManifestFileMerger.java`).
 
-use arrow_array::{ArrayRef, BinaryArray, BooleanArray, Int8Array, RecordBatch, UInt32Array};
+use std::collections::HashSet;
+
+use arrow_array::{ArrayRef, BinaryArray, BooleanArray, Int8Array, Int64Array, RecordBatch, UInt32Array};
 use arrow_buffer::Buffer;
 use arrow_select::filter::filter_record_batch;
 use arrow_select::take::take_record_batch;
 use lakebed_avro::{Codec, WriteOptions};
 
 use super::base::Base;
-use super::change::ManifestCompaction;
+use super::change::{ManifestCompaction, Mending};
 use super::manifest_writer::{CHECKED_EVERY, ManifestWriter};
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result, fitting};
 use crate::paimon::binary_row::decode_rows;
 use crate::paimon::identity::{DeletedIdentities, IDENTITY, identities};
 use crate::paimon::manifest::{ADD, DELETE, EntryReader};
@@ -20,6 +22,7 @@ use crate::paimon::schema::TableSchema;
 use crate::paimon::write::options::{is_on, manifest_target};
 use crate::paimon::write::{FileKind, FileOptions, Layout, RecordWriter};
 use crate::record::{carried, column, find};
+use crate::repair::damage;
 use crate::write::sorter::{Sortable, Sorter};
 
 /// The manifests of a base list, some of which are rewritten.
@@ -31,16 +34,17 @@ pub(super) struct RewrittenManifests {
     /// The files that any of them deletes.
     deleted: DeletedIdentities,
     how: ManifestCompaction,
+    mending: Option<Mending>,
 }
 
 /// How many entries are sorted at once: a multiple of the number after which the size of a manifest is
 /// checked.
 const SORTED_ROWS: usize = 8 * CHECKED_EVERY;
 
-/// The files that any manifest deletes.
-fn deleted(base: &Base) -> Result<DeletedIdentities> {
+/// The files that any of these manifests deletes.
+fn deleted<'m>(base: &Base, manifests: impl Iterator<Item = &'m ManifestFile>) -> Result<DeletedIdentities> {
     let mut deleted = DeletedIdentities::default();
-    for manifest in base.manifests()?.iter().filter(|manifest| manifest.deleted > 0) {
+    for manifest in manifests.filter(|manifest| manifest.deleted > 0) {
         for entries in identified(base, manifest)? {
             let entries = entries?;
             deleted.extend(&identities(&of_kind(&entries, DELETE)?)?);
@@ -77,7 +81,7 @@ impl RewrittenManifests {
     /// Those of reading; `Unsupported` for a table's target size that is none.
     pub(super) fn plan(base: &Base, how: &ManifestCompaction) -> Result<Option<RewrittenManifests>> {
         let target = how.target_bytes.map_or_else(|| manifest_target(base.schema()), Ok)?;
-        let deleted = deleted(base)?;
+        let deleted = deleted(base, base.manifests()?.iter())?;
         let (mut kept, mut rewritten) = (Vec::new(), Vec::new());
         for (place, manifest) in base.manifests()?.iter().enumerate() {
             let large = manifest.deleted == 0 && manifest.file_size >= target;
@@ -86,7 +90,52 @@ impl RewrittenManifests {
         }
         // A single small manifest without deleted files would be written again unchanged.
         let same = rewritten.is_empty() || (!how.sort && deleted.is_empty() && rewritten.len() == 1);
-        Ok((!same).then_some(RewrittenManifests { kept, rewritten, deleted, how: *how }))
+        Ok((!same).then_some(RewrittenManifests { kept, rewritten, deleted, how: *how, mending: None }))
+    }
+
+    /// The manifests of `base`, which must be at the snapshot `id`, without those that are gone or damaged, or with each
+    /// live file once.
+    ///
+    /// # Errors
+    /// `Conflict` for another snapshot, and where the table loses another number of rows; those of reading.
+    pub(super) fn mended(base: &Base, mending: Mending, id: Option<i64>) -> Result<RewrittenManifests> {
+        let refused = |message| Error::new(ErrorKind::Conflict, message).in_file(base.table.location());
+        let latest = base.snapshot().map(|snapshot| snapshot.id);
+        if latest != id {
+            return Err(refused(format!("snapshot {latest:?} is the latest by now, not {id:?}")));
+        }
+        let (mut rewritten, mut manifests) = (Vec::new(), Vec::new());
+        for (place, manifest) in base.manifests()?.iter().enumerate() {
+            let read = || base.whole_entries(manifest)?.try_for_each(|entries| entries.map(drop));
+            if !mending.leaves_out || damage(base.table.storage().as_ref(), read())?.is_ok() {
+                rewritten.push(place);
+                manifests.push(manifest);
+            }
+        }
+        let how = ManifestCompaction::default();
+        let deleted = deleted(base, manifests.iter().copied())?;
+        let mended = RewrittenManifests { kept: Vec::new(), rewritten, deleted, how, mending: Some(mending) };
+        let (mut listed, mut once, mut seen) = (0_i64, 0_i64, SeenFiles::default());
+        for entries in manifests.iter().flat_map(|manifest| mended.live(base, manifest)) {
+            let entries = entries?;
+            listed = plus_rows(listed, &entries)?;
+            once = plus_rows(once, &seen.first(&entries)?)?;
+        }
+        let total = base.snapshot().and_then(|snapshot| snapshot.total_record_count);
+        let left_out =
+            if mending.leaves_out { total.and_then(|total| total.checked_sub(listed)) } else { Some(0) };
+        let twice = if mending.lists_once { listed.checked_sub(once) } else { Some(0) };
+        let lost = left_out.zip(twice).and_then(|(left_out, twice)| left_out.checked_add(twice));
+        if lost != Some(mending.rows_lost) {
+            let message = format!("the table would lose {lost:?} rows, not {}", mending.rows_lost);
+            return Err(refused(message));
+        }
+        Ok(mended)
+    }
+
+    /// How many rows the table has less.
+    pub(super) fn rows_lost(&self) -> i64 {
+        self.mending.map_or(0, |mending| mending.rows_lost)
     }
 
     /// Writes the new manifests. Returns the records of the base list, with the kept manifests first.
@@ -96,7 +145,11 @@ impl RewrittenManifests {
         let kept = take_record_batch(base.list()?, &kept)?;
         let manifests = base.manifests()?;
         let manifests = self.rewritten.iter().filter_map(|place| manifests.get(*place));
-        let mut live = manifests.flat_map(|manifest| self.live(base, manifest));
+        let lists_once = self.mending.is_some_and(|mending| mending.lists_once);
+        let mut seen = SeenFiles::default();
+        let mut live = manifests
+            .flat_map(|manifest| self.live(base, manifest))
+            .map(|entries| if lists_once { seen.first(&entries?) } else { entries });
         let new = if self.how.sort {
             let partition = PartitionType::new(base.schema());
             let bucket_first = is_bucket_first(base.schema());
@@ -130,6 +183,26 @@ impl RewrittenManifests {
             live().map_err(|error| error.in_file(&path))
         }))
     }
+}
+
+/// Files that were met, by identity.
+#[derive(Default)]
+struct SeenFiles(HashSet<Box<[u8]>>);
+
+impl SeenFiles {
+    /// Those of some entries whose file was not met before.
+    fn first(&mut self, entries: &RecordBatch) -> Result<RecordBatch> {
+        let identities = identities(entries)?;
+        let first = identities.iter().map(|identity| identity.map(|bytes| self.0.insert(bytes.into())));
+        filter_record_batch(entries, &first.collect::<BooleanArray>()).map_err(Into::into)
+    }
+}
+
+/// A number of rows and that of the files of some entries.
+fn plus_rows(sum: i64, entries: &RecordBatch) -> Result<i64> {
+    let rows = column::<Int64Array>(entries, "row_count")?.values().iter();
+    let sum = rows.copied().try_fold(sum, i64::checked_add);
+    fitting(sum, "the number of rows of the live files")
 }
 
 /// Entries sorted by the values of their partition, then by bucket, or by bucket first; the order within a

@@ -8,7 +8,7 @@ use arrow_select::filter::filter_record_batch;
 
 use super::added::{AddedFiles, DeletedBefore};
 use super::base::{Base, names_of};
-use super::change::{Change, FileSelection, IndexFilesChange, ManifestCompaction, apart};
+use super::change::{Change, FileSelection, IndexFilesChange, ManifestCompaction, Mending, apart};
 use super::compact::RewrittenManifests;
 use super::index::{Index, IndexEntries};
 use super::live::live_entries_of;
@@ -62,6 +62,8 @@ pub(super) struct FileChanges {
     /// Whether those may be of live ones, or be gone.
     restores_rows: bool,
     manifests: Option<ManifestCompaction>,
+    /// What is mended in manifests, and the snapshot whose manifests they are.
+    mending: Option<(Mending, Option<i64>)>,
     /// Whether files are replaced by others with the same rows.
     compacts: bool,
     /// Whether rows are removed or replaced.
@@ -85,6 +87,7 @@ impl FileChanges {
             dangling: Vec::new(),
             restores_rows: false,
             manifests: None,
+            mending: None,
             compacts: false,
             overwrites: false,
             clear: RefCell::default(),
@@ -132,6 +135,11 @@ impl FileChanges {
             }
             Change::CompactManifests(manifests) => {
                 self.manifests = Some(*manifests);
+                Ok(())
+            }
+            Change::MendManifests(mending) => {
+                self.overwrites = true;
+                self.mending = Some((*mending, table.snapshot().map(|snapshot| snapshot.id)));
                 Ok(())
             }
             // These are commits of their own.
@@ -237,7 +245,11 @@ impl FileChanges {
             let entries = index.map_or_else(|| IndexEntries::read(base), Ok)?;
             index = Some(entries.without_dangling(base, &self.dangling, &removed, self.restores_rows)?);
         }
-        let manifests = self.manifests.map_or(Ok(None), |how| RewrittenManifests::plan(base, &how))?;
+        let manifests = match (self.mending, self.manifests) {
+            (Some((mending, id)), _) => Some(RewrittenManifests::mended(base, mending, id)?),
+            (None, Some(how)) => RewrittenManifests::plan(base, &how)?,
+            (None, None) => None,
+        };
         let same_index = vectors.is_none() && self.dangling.is_empty();
         let unchanged = removed.num_rows() == 0 && self.added.is_empty() && same_index;
         if unchanged && manifests.is_none() {

@@ -35,7 +35,7 @@ use arrow_array::RecordBatch;
 
 use self::attempt::commit_files;
 use self::change::check_together;
-pub use self::change::{Change, Compaction, FileSelection, IndexFilesChange, ManifestCompaction};
+pub use self::change::{Change, Compaction, FileSelection, IndexFilesChange, ManifestCompaction, Mending};
 pub use self::create::{TableDefinition, create_table};
 use self::file_changes::FileChanges;
 pub use self::options::CommitOptions;
@@ -70,7 +70,8 @@ pub struct CommitOutcome {
 /// data evolution, files that global indexes cover, and index files other than those of vectors. `Argument` with
 /// field and row for columns and values that do not fit, a file that is live already or was deleted, another number
 /// of buckets than the partition has, a path that is not of a live file or appears twice, a file outside the
-/// overwritten partition, a vector of a file that is not live, and a vector that would be lost. `Conflict` for a
+/// overwritten partition, a vector of a file that is not live, and a vector that would be lost. `Conflict` for mended
+/// manifests that lose another number of rows, or are not those of the latest snapshot, for a
 /// compacted file that is no longer live, a replaced index file that no longer exists, a data file to which another
 /// commit has given a vector, and keys that another commit has added to the same level. Those of schema changes
 /// (`UnknownColumn`, `Argument`, `Type`, `Json`, each with its field), of tags and branches (`SnapshotNotFound`), and
