@@ -70,7 +70,7 @@ class RowsTable(MadeTable):
         )
         return self.entry(path, len(numbers), content=2, equality_ids=[1])
 
-    def deletion_vector(self, file: Path, positions: list[int]) -> dict[str, Any]:
+    def deletion_vector(self, file: Path, positions: list[int], name: str | None = None) -> dict[str, Any]:
         """A deletion vector of a data file, in a Puffin file of its own."""
         from pyroaring import BitMap
 
@@ -88,7 +88,7 @@ class RowsTable(MadeTable):
         }
         footer = json.dumps({"blobs": [described], "properties": {}}).encode()
         tail = b"PFA1" + footer + struct.pack("<II", len(footer), 0) + b"PFA1"
-        path = self.root / "data" / f"{file.stem}.puffin"
+        path = self.root / "data" / f"{name or file.stem}.puffin"
         path.write_bytes(b"PFA1" + blob + tail)
         where = {"content_offset": 4, "content_size_in_bytes": len(blob), "referenced_data_file": str(file)}
         return self.entry(path, len(positions), content=1, file_format="PUFFIN", **where)

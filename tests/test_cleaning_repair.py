@@ -28,7 +28,17 @@ from lakebed.errors import (
     UnsupportedError,
 )
 
-KINDS = ["hints", "main", "rollback", "manifests", "duplicates", "data_files", "delete_files"]
+KINDS = [
+    "hints",
+    "main",
+    "rollback",
+    "manifests",
+    "duplicates",
+    "vectors",
+    "foreign_deletes",
+    "data_files",
+    "delete_files",
+]
 
 
 def planned(table: Table, *kinds: str) -> pa.Table:
@@ -410,10 +420,9 @@ def test_a_run_that_was_broken_off_is_ended(
 
 @each_golden_iceberg_table()
 def test_nothing_is_to_be_repaired_of_what_iceberg_reads(table: Any) -> None:
-    assert (
-        table.open().repair_plan(["hints", "main", "rollback", "manifests", "duplicates"]).to_arrow().num_rows
-        == 0
-    )
+    rows = table.open().repair_plan(KINDS[:-2]).to_arrow()
+    # Of two tables the engine refuses the plan since deletes are in another partition or spec.
+    assert set(rows["kind"].to_pylist()) == ({"foreign_deletes"} if "_mismatch_" in table.name else set())
 
 
 def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

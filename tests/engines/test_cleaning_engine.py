@@ -16,6 +16,8 @@ from covering import each_covering_paimon_table
 from java_engine import EngineError
 from paimon_rewrite import codec, rewritten
 from test_cleaning_expiries import overwritten
+from test_cleaning_repair_deletes import with_two_vectors
+from test_iceberg_exchange import FOREIGN, some
 
 import lakebed
 from lakebed import paimon
@@ -217,3 +219,33 @@ def test_paimon_reads_what_was_repaired(kind: str, tmp_path: Path, paimon_java: 
     paimon_java.ask("append", table=root, rows=[[7]])
     assert ids() == [*left, 7]
     assert table.refresh().repair_plan([kind]).to_arrow().num_rows == 0
+
+
+def test_iceberg_reads_vectors_that_were_merged(tmp_path: Path, iceberg_java: JavaEngine):
+    def ids() -> list[int]:
+        return sorted(map(int, iceberg_java.ask("rows", table=root, column="id")))
+
+    root = with_two_vectors(tmp_path / "t")
+    with pytest.raises(EngineError, match="multiple"):
+        ids()
+    _repaired(lakebed.open_table(root), tmp_path / "log", "vectors")
+    assert ids() == [0, 3, 4, 5, 6, 8, 9, *range(11, 20)]
+
+
+@pytest.mark.parametrize("foreign", FOREIGN)
+def test_iceberg_plans_deletes_where_they_are_listed_now(
+    foreign: str, tmp_path: Path, iceberg_java: JavaEngine
+):
+    def deletes() -> dict[str, list[str]]:
+        metadata = max((root / "metadata").glob("v*.metadata.json"))
+        planned = iceberg_java.ask("planned", metadata=metadata, cached="false")
+        return {file: [name.partition("#")[0] for name in names] for file, names in planned.items()}
+
+    table = FOREIGN[foreign](some(tmp_path)).open()
+    root = tmp_path / "t"
+    with pytest.raises(EngineError, match="Mismatched partition"):
+        deletes()
+    ours = table.plan(columns=["file_path", "delete_files"]).to_arrow().to_pylist()
+    _repaired(table, tmp_path / "log", "foreign_deletes")
+    names = {row["file_path"]: sorted(one["file_path"] for one in row["delete_files"]) for row in ours}
+    assert deletes() == names

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -34,8 +35,16 @@ def test_iceberg_reads_the_same(table: GoldenIcebergTable, tmp_path: Path, icebe
         if "error" not in rows:
             one, other = said(found[name], "file://" + new, new), said(rows, old, new)
             other = said(other, "file://" + new, new)
-            # What is read of sets comes in the order of their paths.
-            assert one == other or sorted(map(repr, one)) == sorted(map(repr, other)), name
+            assert one == other or of_set(name, one) == of_set(name, other), name
+
+
+def of_set(name: str, rows: list[object]) -> list[str]:
+    """What is read of sets: in the order of paths, and of a manifest that several lists have by any of them.
+
+    Older lists do not say what the first row id is.
+    """
+    texts = map(repr, rows)
+    return sorted(re.sub("'first_row_id': [^,}]*", "", text) if "all_" in name else text for text in texts)
 
 
 @each_layout_of_golden_paimon_tables()

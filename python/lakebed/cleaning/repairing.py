@@ -9,7 +9,7 @@ from lakebed.cleaning.looking import NOT_NAMED
 from lakebed.cleaning.outcome import rows_of
 from lakebed.cleaning.places import respelled
 from lakebed.commits.change import Change, CommitOptions
-from lakebed.commits.iceberg import file_change
+from lakebed.commits.iceberg import Repairs, file_change
 from lakebed.commits.inputs import named_deletes, paths_of
 from lakebed.commits.transaction import commit
 
@@ -27,7 +27,7 @@ UNKNOWN = "nobody knows how many rows engines would return less or more"
 CHANGED = "it loses or returns other rows than it did when it was planned"
 
 _OF_LISTS = ("manifests", "duplicates")
-_OF_FILES = ("data_files", "delete_files")
+_OF_FILES = ("vectors", "foreign_deletes", "data_files", "delete_files")
 _GROUPS = {
     "iceberg": (("hints",), ("main",), ("rollback",), _OF_LISTS + _OF_FILES),
     "paimon": (("hints",), ("rollback",), _OF_LISTS, _OF_FILES),
@@ -129,24 +129,28 @@ def _changes(table: Table, rows: list[Row]) -> list[Change]:
         of[row["kind"]].append(row)
     said = ", ".join(f"{kind} {len(some)}" for kind, some in of.items() if some)
     options = CommitOptions(properties={_SAID: said})
-    data, manifests = ([row["file_path"] for row in of[kind]] for kind in ("data_files", "manifests"))
-    kinds = ("delete_files", "duplicates")
-    deletes, twice = ([(row["file_path"], row["content_offset"]) for row in of[kind]] for kind in kinds)
+    paths = {kind: [row["file_path"] for row in some] for kind, some in of.items()}
+    names = {kind: [(row["file_path"], row["content_offset"]) for row in some] for kind, some in of.items()}
+    data, deletes = paths["data_files"], names["delete_files"]
     if table.format == "iceberg":
         action = file_change(
             FileChangeKind.OVERWRITE,
             options,
             removed=data,
             removed_deletes=named_deletes(deletes),
-            restores_rows=True,
-            left_out=manifests,
-            duplicates=twice,
+            repairs=Repairs(
+                restores_rows=True,
+                left_out=paths["manifests"],
+                duplicates=names["duplicates"],
+                moved=names["foreign_deletes"],
+                merged=paths["vectors"],
+            ),
             merge=False,
         )
         return [Change("repair", action, options=options)]
-    if manifests or twice:
+    if paths["manifests"] or paths["duplicates"]:
         lost = sum(row["rows_lost"] for row in rows)
-        mended = PaimonChange.mend_manifests(bool(manifests), bool(twice), lost)
+        mended = PaimonChange.mend_manifests(bool(paths["manifests"]), bool(paths["duplicates"]), lost)
         return [Change("repair", paimon=mended, options=options)]
     of_data = PaimonChange.overwrite_files(None, paths_of(data), None) if data else None
     of_deletes = PaimonChange.restore_rows(deletes) if deletes else None

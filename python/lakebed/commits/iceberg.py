@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Literal
@@ -28,6 +28,26 @@ if TYPE_CHECKING:
 
 Isolation = Literal["serializable", "snapshot"] | None
 
+FileName = tuple[str, int | None]
+"""The path of a file, and of a deletion vector in it the offset."""
+
+
+@dataclass
+class Repairs:
+    """What is wrong in an Iceberg table's manifests, and is repaired."""
+
+    restores_rows: bool = False
+    """Whether rows may be read again that removed vectors delete."""
+    left_out: list[str] = field(default_factory=list)
+    """Manifests that cannot be read, which the list names no more."""
+    duplicates: list[FileName] = field(default_factory=list)
+    """Files that are listed more than once, which are listed once."""
+    moved: list[FileName] = field(default_factory=list)
+    """Deletes that are listed in another partition than their data file, which are listed in its."""
+    merged: list[str] = field(default_factory=list)
+    """Data files with more than one deletion vector, which get one."""
+
+
 _ISOLATIONS = {
     "serializable": _native.Isolation.SERIALIZABLE,
     "snapshot": _native.Isolation.SNAPSHOT,
@@ -44,9 +64,7 @@ def file_change(
     deletes: Any = None,
     removed: Any = None,
     removed_deletes: Any = None,
-    restores_rows: bool = False,
-    left_out: Sequence[str] = (),
-    duplicates: Sequence[tuple[str, int | None]] = (),
+    repairs: Repairs | None = None,
     where: str | Predicate | None = None,
     data_sequence_number: int | None = None,
     since: int | None = None,
@@ -56,12 +74,10 @@ def file_change(
 ) -> IcebergAction:
     """Adds and removes files.
 
-    Args: data and deletes, files to add; removed and removed_deletes, files to remove; restores_rows, whether
-        rows may be read again that removed vectors delete; left_out, manifests that cannot be read, which the
-        list names no more; duplicates, files that are listed more than once, by path and, of vectors, offset,
-        which are listed once; where, data files all of whose rows match are removed; data_sequence_number, of
-        the added data files; since, the snapshot at which the change was begun; isolation and conflict_where,
-        what others may not have done since; merge, whether small manifests are merged.
+    Args: data and deletes, files to add; removed and removed_deletes, files to remove; repairs, of manifests;
+        where, data files all of whose rows match are removed; data_sequence_number, of the added data files;
+        since, the snapshot at which the change was begun; isolation and conflict_where, what others may not
+        have done since; merge, whether small manifests are merged.
     Raises: SchemaError, TypeError, ValueError for an isolation that is none.
     """
     delete_files, vectors = deletes_of(removed_deletes)
@@ -73,9 +89,7 @@ def file_change(
         removed=listed(removed),
         removed_deletes=delete_files,
         removed_vectors=vectors,
-        restores_rows=restores_rows,
-        left_out=list(left_out),
-        duplicates=list(duplicates),
+        repairs=repairs or Repairs(),
         filter=to_sql(where),
         data_sequence_number=data_sequence_number,
         since=since,

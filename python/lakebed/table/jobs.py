@@ -232,9 +232,12 @@ def repair_plan(self: Table, kinds: Sequence[str] | None = None, **given: Unpack
             has as a new one. "manifests": those that are not there or are damaged are left out of the list;
             of deletes nobody knows which rows they took out, and Paimon's manifests of a snapshot are one
             repair, since only the snapshot says how many rows there are. "duplicates": files that are listed
-            more than once, whose rows are returned as often, are listed once. "data_files": files that are
-            not there are taken out of the table. "delete_files": likewise delete files and deletion vectors,
-            whose rows are returned again; of equality deletes nobody knows how many.
+            more than once, whose rows are returned as often, are listed once. "vectors": those of a data
+            file that has more than one become one with all their rows (Iceberg). "foreign_deletes": deletes
+            of a single data file that are listed in another partition or spec are listed in its (Iceberg).
+            "data_files": files that are not there are taken out of the table. "delete_files": likewise delete
+            files and deletion vectors, whose rows are returned again; of equality deletes nobody knows how
+            many.
     Returns: `file_path` utf8 of what is wrong or absent, `kind` utf8, `problem` utf8, `repair` utf8,
         `rows_lost` and `rows_back` int64 (null: nobody knows), `snapshot_id` int64 (where the table will be,
         of a rollback), `content_offset` int64 of a vector within its file, `file_size_in_bytes` int64 as
@@ -245,10 +248,11 @@ def repair_plan(self: Table, kinds: Sequence[str] | None = None, **given: Unpack
         EncryptionError for manifests that only another version or another key reads: they are not damaged.
     Cost: "hints" a listing; "rollback" and "manifests" each manifest of the snapshot, and of those before it
         until one is whole; "duplicates" the manifests, twice where there are some, some bytes of memory for
-        each file, and a plan where there are deletes too; "data_files" and "delete_files" their paths, and a
-        request for each. Memory is that of the rows.
+        each file, and a plan where there are deletes too; "vectors" and "foreign_deletes" the manifests
+        twice, and memory for each delete; "data_files" and "delete_files" their paths, and a request for
+        each. Memory is that of the rows.
     Source: Paimon's `RemoveUnexistingFilesAction.java`, `RemoveUnexistingManifestsAction.java`; Iceberg's
-        `ManageSnapshots.java`, `StreamingDelete.java`.
+        `ManageSnapshots.java`, `StreamingDelete.java`, `DeleteFileIndex.java`.
 
     >>> rows = table.repair_plan(kinds=["hints", "data_files"]).to_arrow()
     """

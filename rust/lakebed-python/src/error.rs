@@ -140,6 +140,11 @@ pub fn write_error_to_python(py: Python<'_>, error: Error) -> PyErr {
     }
 }
 
+/// The same for a commit, which reads files too: errors in those have their path.
+pub fn commit_error_to_python(py: Python<'_>, error: Error) -> PyErr {
+    if error.location().path.is_some() { to_python(py, error) } else { write_error_to_python(py, error) }
+}
+
 fn raise(py: Python<'_>, class: &str, error: &Error) -> PyErr {
     let make = || -> PyResult<_> {
         let place = error.location();

@@ -6,8 +6,8 @@ use lakebed::iceberg::Table as IcebergTable;
 use lakebed::iceberg::metadata::RefKind;
 use lakebed::iceberg::write::commit::{
     self, Action, CherryPick, CommitOptions, Expire, FileChange, Identity, InputFiles, NewRef, NewTable,
-    RefChange, Rewrite, Rules, SchemaChange, SettingsChange, SnapshotChoice, SpecChange, StatisticsKind,
-    commit, create_table, fields_json, stage,
+    RefChange, Repairs, Rewrite, Rules, SchemaChange, SettingsChange, SnapshotChoice, SpecChange,
+    StatisticsKind, commit, create_table, fields_json, stage,
 };
 use lakebed::iceberg::write::{FormatVersion, ManifestContent};
 use lakebed::reach::Retention;
@@ -18,8 +18,9 @@ use serde::de::DeserializeOwned;
 
 use crate::arguments::{Limits, Reviewed, constants, of_attributes};
 use crate::arrow::import_schema;
-use crate::boundary::checked;
+use crate::boundary::{checked, detached_as};
 use crate::caller_stream::rows_of;
+use crate::error::commit_error_to_python;
 use crate::table::Table;
 use crate::view::Place;
 
@@ -51,11 +52,14 @@ impl IcebergAction {
     #[staticmethod]
     fn files(change: &Bound<'_, PyAny>) -> PyResult<IcebergAction> {
         Ok(made(Action::Files(Box::new(of_attributes!(change, FileChange {
-            removed, removed_deletes, removed_vectors, restores_rows, left_out, duplicates, filter, data_sequence_number, since, conflict_filter, merge, properties;
+            removed, removed_deletes, removed_vectors, filter, data_sequence_number, since, conflict_filter, merge, properties;
             kind: change.getattr("kind")?.cast::<FileChangeKind>()?.get().0,
             isolation: change.getattr("isolation")?.cast::<Isolation>()?.get().0,
             data: input_files(&change.getattr("data")?, ManifestContent::Data)?,
-            deletes: input_files(&change.getattr("deletes")?, ManifestContent::Deletes)?
+            deletes: input_files(&change.getattr("deletes")?, ManifestContent::Deletes)?,
+            repairs: of_attributes!(change.getattr("repairs")?, Repairs {
+                restores_rows, left_out, duplicates, moved, merged
+            })
         })))))
     }
 
@@ -219,7 +223,7 @@ fn committed<T: Send>(
     (actions, random): (Vec<Py<IcebergAction>>, [u8; 24]),
     commit: impl FnOnce(&IcebergTable, &[Arc<Action>], &CommitOptions) -> Result<T> + Send,
 ) -> PyResult<T> {
-    checked(py, || {
+    detached_as(py, commit_error_to_python, || {
         let table = iceberg_table(table)?;
         let (is_possible, otherwise) = match is_staged {
             true => (

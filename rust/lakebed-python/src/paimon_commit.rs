@@ -29,7 +29,7 @@ use crate::arrow::{import_array, import_schema};
 use crate::boundary::{checked, detached, detached_as};
 use crate::caller_stream::rows_of;
 use crate::columnar::PyarrowEncoder;
-use crate::error::{to_python, write_error_to_python};
+use crate::error::{commit_error_to_python, to_python};
 use crate::storage::storage_of;
 use crate::table::{Scan, Table};
 
@@ -201,11 +201,6 @@ fn index_files_change(added: &Bound<'_, PyAny>, Texts(removed): Texts) -> PyResu
     Ok(IndexFilesChange { added: rows_of(added)?, removed })
 }
 
-/// The exception for invalid arguments; errors in a file have its path.
-fn refused(py: Python<'_>, error: Error) -> PyErr {
-    if error.location().path.is_some() { to_python(py, error) } else { write_error_to_python(py, error) }
-}
-
 /// Rows that were worked out before anything was removed, to be read again and again.
 struct FreedFiles {
     schema: SchemaRef,
@@ -244,7 +239,7 @@ pub fn paimon_commit(
         let message = format!("a Paimon table is expected, not one of {}", table.0.format());
         to_python(py, Error::new(ErrorKind::Unsupported, message))
     })?;
-    let (table, freed) = detached_as(py, refused, || {
+    let (table, freed) = detached_as(py, commit_error_to_python, || {
         let CommitOutcome { table, freed: rows } = write::commit(own, &changes, &options)?;
         let schema = match rows.first() {
             Some(batch) => batch.schema(),
@@ -268,11 +263,11 @@ pub fn paimon_create_table(
     let fields: String = table.getattr("fields")?.extract()?;
     let definition = of_attributes!(table, TableDefinition {
         partition_keys, primary_keys, options, comment;
-        fields: detached_as(py, refused, || TableDefinition::fields_from_json(&fields))?
+        fields: detached_as(py, commit_error_to_python, || TableDefinition::fields_from_json(&fields))?
     });
     let storage = Arc::new(detached(py, || GuardedStorage::of_table(storage, location, [], None))?);
     let create = || write::create_table(location, storage, &definition, Decoding::from(limits.0));
-    detached_as(py, refused, create).map(|table| Table(Arc::new(table)))
+    detached_as(py, commit_error_to_python, create).map(|table| Table(Arc::new(table)))
 }
 
 /// The columns of a schema as `fields` of a schema file, without ids.

@@ -149,6 +149,7 @@ impl Format for ToyTable {
     type LiveJob = RowsJob<ToyTable>;
     type Groups = Partitions;
     type Deletes = Absent<ToyTable>;
+    type Repairs = Absent<ToyTable>;
     type Reach = Absent<ToyTable>;
     type StoredEntries = Absent<ToyTable>;
 

@@ -20,7 +20,7 @@ use arrow_select::concat::concat;
 use lakebed_avro::{ErrorKind as AvroKind, Limits};
 use roaring::RoaringBitmap;
 
-use crate::error::{Error, ErrorKind, Location, Result};
+use crate::error::{Error, ErrorKind, Location, Result, fitting};
 
 /// The recorded place of a vector in its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,7 +49,7 @@ impl VectorRange {
 }
 
 /// The deleted rows of one data file.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct DeletionVector {
     /// Lower halves of positions, by their upper half, ascending.
     bitmaps: Vec<(u32, RoaringBitmap)>,
@@ -74,6 +74,32 @@ impl DeletionVector {
             Ok(DeletionVector { bitmaps: bitmaps? })
         };
         decode().map_err(|error: Error| error.at(range.place()))
+    }
+
+    /// The vector in a frame, with 64-bit positions.
+    ///
+    /// # Errors
+    /// `Mismatch` for a vector whose length does not fit 32 bits.
+    pub(crate) fn encode(&self) -> Result<Vec<u8>> {
+        let mut body = MAGIC_64.to_vec();
+        body.extend((self.bitmaps.len() as u64).to_le_bytes());
+        for (upper, bitmap) in &self.bitmaps {
+            body.extend(upper.to_le_bytes());
+            bitmap.serialize_into(&mut body).map_err(|error| malformed(error.to_string()))?;
+        }
+        let size = fitting(i32::try_from(body.len()).ok(), "the length of a deletion vector")?;
+        let checksum = crc32fast::hash(&body);
+        Ok([size.to_be_bytes().as_slice(), &body, &checksum.to_be_bytes()].concat())
+    }
+
+    /// Adds the rows of another vector.
+    pub(crate) fn extend(&mut self, other: DeletionVector) {
+        for (upper, bitmap) in other.bitmaps {
+            match self.bitmaps.binary_search_by_key(&upper, |(upper, _)| *upper) {
+                Ok(place) => self.bitmaps.iter_mut().skip(place).take(1).for_each(|(_, own)| *own |= &bitmap),
+                Err(place) => self.bitmaps.insert(place, (upper, bitmap)),
+            }
+        }
     }
 
     /// The number of deleted rows.

@@ -6,7 +6,7 @@ use std::hash::{BuildHasher, RandomState};
 use arrow_array::{Array, Int32Array, Int64Array, ListArray, RecordBatch, StringArray};
 
 use super::scan::{CONTENT, OF_FILES, OFFSET, damage, listed_files};
-use super::{Repair, RepairKind, RowChange};
+use super::{Repair, RepairKind, RowChange, TableRepairs};
 use crate::dangling::DeleteMarks;
 use crate::error::Result;
 use crate::field::DATA;
@@ -83,7 +83,7 @@ pub(super) fn duplicates<F: Format>(
     let is_marked = |path: &str| deleted_from.as_ref().is_ok_and(|files| files.contains(path));
     let repair = |(key, entries): (FileKey, Vec<Entry>)| {
         let change = match key.content {
-            DATA if deleted_from.is_err() || is_marked(&key.path) || !table.removes_rows() => {
+            DATA if deleted_from.is_err() || is_marked(&key.path) || !F::Repairs::removes_rows(table) => {
                 RowChange::UNKNOWN
             }
             DATA => rows_of_all_but_one(&entries),

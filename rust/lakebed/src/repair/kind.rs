@@ -18,6 +18,10 @@ pub enum RepairKind {
     Manifests,
     /// Files that stand in the snapshot more than once.
     Duplicates,
+    /// Data files with more than one deletion vector.
+    Vectors,
+    /// Deletes of a data file that are listed in another partition.
+    ForeignDeletes,
     /// Data files that are not there.
     DataFiles,
     /// Files of deletes that are not there.
@@ -27,12 +31,17 @@ pub enum RepairKind {
 impl RepairKind {
     /// Those that change no row which any engine returns.
     const DEFAULT: [RepairKind; 2] = [RepairKind::Hints, RepairKind::Main];
-    const ALL: [RepairKind; 7] = [
+    /// Those that are found among the entries of manifests.
+    pub(super) const OF_ENTRIES: [RepairKind; 4] =
+        [RepairKind::Duplicates, RepairKind::Vectors, RepairKind::ForeignDeletes, RepairKind::DataFiles];
+    const ALL: [RepairKind; 9] = [
         RepairKind::Hints,
         RepairKind::Main,
         RepairKind::Rollback,
         RepairKind::Manifests,
         RepairKind::Duplicates,
+        RepairKind::Vectors,
+        RepairKind::ForeignDeletes,
         RepairKind::DataFiles,
         RepairKind::DeleteFiles,
     ];
@@ -57,6 +66,8 @@ impl RepairKind {
             RepairKind::Rollback => "rollback",
             RepairKind::Manifests => "manifests",
             RepairKind::Duplicates => "duplicates",
+            RepairKind::Vectors => "vectors",
+            RepairKind::ForeignDeletes => "foreign_deletes",
             RepairKind::DataFiles => "data_files",
             RepairKind::DeleteFiles => "delete_files",
         }
@@ -70,6 +81,8 @@ impl RepairKind {
             RepairKind::Rollback => "the table goes back to the last snapshot that is whole",
             RepairKind::Manifests => "the manifest is left out of the table's list",
             RepairKind::Duplicates => "the file is listed once",
+            RepairKind::Vectors => "its vectors are merged",
+            RepairKind::ForeignDeletes => "the deletes are listed where their data file is",
             RepairKind::DataFiles => "the file is taken out of the table",
             RepairKind::DeleteFiles => "the deletes are taken out of the table",
         }

@@ -6,18 +6,17 @@
 //! file that the storage refuses to open, ends the plan: it is no file that is absent.
 
 mod duplicates;
+mod format;
 mod kind;
 mod scan;
 
-use std::sync::Arc;
-
 use arrow_array::RecordBatch;
 
+pub(crate) use format::{TableRepairs, each_left_out};
 pub use kind::RepairKind;
 pub(crate) use scan::{RepairPlan, damage, listed_files};
 
 use crate::error::{Error, Result};
-use crate::scan::Format;
 use crate::table::LakeTable;
 use crate::view::{Rows, whole};
 use crate::write::ExistingFile;
@@ -87,25 +86,16 @@ impl Repair {
         Repair { kind, file_path, content_offset: None, size: None, snapshot_id: None, problem, change }
     }
 
+    /// The same of a delete file of this size \[bytes\], or of the vector at this offset in it.
+    pub(crate) fn of_vector(self, offset: Option<i64>, size: i64) -> Repair {
+        Repair { content_offset: offset, size: Some(size), ..self }
+    }
+
     /// One that leaves the table at a snapshot, since a file cannot be read or contradicts others.
     fn back_to(kind: RepairKind, snapshot_id: i64, error: &Error, change: RowChange) -> Repair {
         let path = error.location().path.clone().unwrap_or_default();
         Repair { snapshot_id: Some(snapshot_id), ..Repair::new(kind, path, error.message(), change) }
     }
-}
-
-/// A repair for each of these manifests of a snapshot, which cannot be read: the list names them no more.
-pub(crate) fn each_left_out<F: Format>(
-    table: &F,
-    damaged: &[(F::Manifest, Arc<Error>)],
-    change: impl Fn(&F::Manifest) -> RowChange,
-) -> Vec<Repair> {
-    let repair = |(manifest, error): &(F::Manifest, Arc<Error>)| {
-        let (path, size) = (table.path_of(manifest), F::size_of(manifest));
-        let size = size.and_then(|size| i64::try_from(size).ok());
-        Repair { size, ..Repair::new(RepairKind::Manifests, path, error.message(), change(manifest)) }
-    };
-    damaged.iter().map(repair).collect()
 }
 
 /// Repairs as rows.

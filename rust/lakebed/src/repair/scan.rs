@@ -9,7 +9,7 @@ use arrow_select::filter::filter_record_batch;
 use lakebed_avro::ErrorKind as AvroKind;
 
 use super::duplicates::duplicates;
-use super::{Repair, RepairKind, RowChange, rows};
+use super::{Repair, RepairKind, RowChange, TableRepairs, rows};
 use crate::dangling::DeleteMarks;
 use crate::distributed::Distributed;
 use crate::error::{Error, ErrorKind, Result};
@@ -67,7 +67,7 @@ impl<F: Format> RepairPlan<F> {
             }));
         }
         if asked(RepairKind::Main) {
-            let wrong = self.table.wrong_main();
+            let wrong = F::Repairs::wrong_main(&self.table);
             found.extend(
                 wrong.map(|(id, error)| Repair::back_to(RepairKind::Main, id, &error, RowChange::NONE)),
             );
@@ -78,13 +78,21 @@ impl<F: Format> RepairPlan<F> {
         }
         let manifests = match asked(RepairKind::Manifests) {
             true => self.manifests(&mut known, &mut found)?,
-            false if asked(RepairKind::Duplicates) || asked(RepairKind::DataFiles) => {
+            false if RepairKind::OF_ENTRIES.into_iter().any(asked) => {
                 self.table.manifests_at(&self.table, None)?.kept
             }
             false => Vec::new(),
         };
         if asked(RepairKind::Duplicates) {
             found.extend(duplicates(&self.table, &manifests, self.options.threads)?);
+        }
+        if asked(RepairKind::Vectors) || asked(RepairKind::ForeignDeletes) {
+            found.extend(F::Repairs::misplaced_deletes(
+                &self.table,
+                &manifests,
+                &self.kinds,
+                self.options.threads,
+            )?);
         }
         if asked(RepairKind::DataFiles) {
             self.data_files(&manifests, &mut found)?;
@@ -106,7 +114,7 @@ impl<F: Format> RepairPlan<F> {
                 };
                 return Ok(damage.map(back));
             };
-            change = change.and(state.undone()?);
+            change = change.and(F::Repairs::undone(&state)?);
             damage.get_or_insert(error);
         }
         Ok(None)
@@ -166,7 +174,7 @@ impl<F: Format> RepairPlan<F> {
             }
         }
         if !damaged.is_empty() {
-            found.extend(self.table.without_manifests(&damaged, &kept, self.options.threads)?);
+            found.extend(F::Repairs::without_manifests(&self.table, &damaged, &kept, self.options.threads)?);
         }
         Ok(kept)
     }
@@ -182,7 +190,7 @@ impl<F: Format> RepairPlan<F> {
             let files = filter_record_batch(&files, &is_data)?;
             let absent = self.absent(column(&files, "file_path")?)?;
             let records = column::<Int64Array>(&files, "record_count")?;
-            let removed = self.table.removes_rows();
+            let removed = F::Repairs::removes_rows(&self.table);
             let change = |row| RowChange::lost(Some(records.value(row)).filter(|_| removed));
             found.extend(of_files(&files, &absent, RepairKind::DataFiles, change)?);
             live += files.num_rows();

@@ -16,6 +16,7 @@ use crate::distributed::{Job, ManifestMap, Process, foreign};
 use crate::error::Result;
 use crate::notes::Notes;
 use crate::reach::{ListedFolder, Partitioner, Prefixes, Reach, VisitedSet, Walk, WalkOptions};
+use crate::repair::TableRepairs;
 use crate::verify::{EntryBatches, StoredEntries, WholeEntries};
 
 /// No value.
@@ -36,6 +37,8 @@ impl<F: Format> Job for Absent<F> {
         match self.0 {}
     }
 }
+
+impl<F: Format> TableRepairs<F> for Absent<F> {}
 
 /// Of a format without deletes there is nothing to mark.
 impl<F: Format> DeleteMarks<F> for Absent<F> {

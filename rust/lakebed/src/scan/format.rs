@@ -20,7 +20,7 @@ use crate::history::{Commit, DeleteChanges, SnapshotLists};
 use crate::notes::Notes;
 use crate::pipeline::ReadCache;
 use crate::reach::{NewestReach, Reach};
-use crate::repair::{Repair, RowChange, each_left_out};
+use crate::repair::TableRepairs;
 use crate::storage::total_size;
 use crate::system::SystemTable;
 use crate::table::{LakeTable, Newest, TableCore};
@@ -74,6 +74,8 @@ pub(crate) trait Format: LakeTable + Clone + 'static {
     type Groups: FileGroups<Self>;
     /// The deletes of a snapshot, and which of them apply to live files.
     type Deletes: DeleteMarks<Self>;
+    /// What can be done about what is wrong with a table.
+    type Repairs: TableRepairs<Self>;
     /// What walks all files of a table.
     type Reach: Reach<Table = Self>;
     /// How all columns of entries are read, as it is sent.
@@ -409,37 +411,6 @@ pub(crate) trait Format: LakeTable + Clone + 'static {
         _options: ScanOptions,
     ) -> Result<Box<dyn Distributed>> {
         Err(no_view::<Self>("freed"))
-    }
-
-    /// The repairs after which the table's snapshot has only the manifests `kept`; the others cannot be read.
-    ///
-    /// # Errors
-    /// Those of reading manifests.
-    fn without_manifests(
-        &self,
-        damaged: &[(Self::Manifest, Arc<Error>)],
-        _kept: &[Self::Manifest],
-        _threads: usize,
-    ) -> Result<Vec<Repair>> {
-        Ok(each_left_out(self, damaged, |_| RowChange::UNKNOWN))
-    }
-
-    /// What readers see where the commit of the table's snapshot is undone.
-    ///
-    /// # Errors
-    /// Those of reading the snapshot.
-    fn undone(&self) -> Result<RowChange> {
-        Ok(RowChange::UNKNOWN)
-    }
-
-    /// The current snapshot, and what is wrong, where the table is on `main` and that is at another one.
-    fn wrong_main(&self) -> Option<(i64, Error)> {
-        None
-    }
-
-    /// Whether readers miss just the rows of a data file that is taken out.
-    fn removes_rows(&self) -> bool {
-        true
     }
 
     /// The rows of [`Format::HISTORY`] of a manifest that a commit wrote, then `change`: "added" or "removed".

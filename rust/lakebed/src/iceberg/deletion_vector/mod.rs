@@ -5,10 +5,12 @@
 //! and size, so the footer of the Puffin file, which some writers leave out, need not be read.
 
 mod entry;
+mod puffin;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use entry::{VECTOR_INPUT, VectorEntry};
+pub(crate) use puffin::PuffinWriter;
 
 pub use crate::deletion_vector::{DeletionVector, VectorRange};
 use crate::deletion_vector::{ExpectedFrame, FRAMING, MAGIC_64};

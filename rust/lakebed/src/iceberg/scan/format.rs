@@ -7,19 +7,20 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
 use arrow_schema::SchemaRef;
 
-use super::history::{listed, of_commit, undone};
+use super::history::{listed, of_commit};
 use super::jobs::PlanJob;
 use super::plan::Plan;
 use super::program::EntryProgram;
+use super::repairs::IcebergRepairs;
 use crate::columnar::Decoding;
 use crate::diff::{Change, Difference, OneSide};
 use crate::distributed::{Bounds, Distributed, JobPlan, PlannedManifest};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::history::{Commit, SnapshotLists, with_change};
 use crate::iceberg::deletes::MarkedDeletes;
 use crate::iceberg::groups::PartitionGroups;
 use crate::iceberg::manifest::{ADDED, ROW_ID_COLUMNS};
-use crate::iceberg::manifest_list::{DATA, ManifestFile, RecordedCounts};
+use crate::iceberg::manifest_list::{DATA, ManifestFile};
 use crate::iceberg::metadata::Snapshot;
 use crate::iceberg::reach::TableReach;
 use crate::iceberg::system::SYSTEM_TABLES;
@@ -27,13 +28,12 @@ use crate::iceberg::table::{StoredTypes, Table, TableTypes};
 use crate::iceberg::view::Role;
 use crate::reach::{NewestReach, UnreachedFiles, newest_reach};
 use crate::record::find;
-use crate::repair::{Repair, RowChange, each_left_out};
 use crate::scan::{
     Batches, EntrySource, ExpressionForm, Format, Funnel, LiveFiles, OpenManifest, RowsJob, ScanOptions,
     ViewScan,
 };
 use crate::system::SystemTable;
-use crate::table::{MAIN, Newest, TableCore};
+use crate::table::{Newest, TableCore};
 use crate::verify::VerifyScan;
 use crate::view::View;
 
@@ -61,6 +61,7 @@ impl Format for Table {
     type LiveJob = RowsJob<Table>;
     type Groups = PartitionGroups;
     type Deletes = MarkedDeletes;
+    type Repairs = IcebergRepairs;
     type Reach = TableReach;
     type StoredEntries = StoredTypes;
 
@@ -248,28 +249,6 @@ impl Format for Table {
         i64::from(self.schema().schema_id)
     }
 
-    fn without_manifests(
-        &self,
-        damaged: &[(ManifestFile, Arc<Error>)],
-        _kept: &[ManifestFile],
-        _threads: usize,
-    ) -> Result<Vec<Repair>> {
-        Ok(each_left_out(self, damaged, left_out))
-    }
-
-    /// By the summary.
-    fn undone(&self) -> Result<RowChange> {
-        Ok(self.snapshot()?.map_or(RowChange::UNKNOWN, undone))
-    }
-
-    /// Iceberg's Java does not open such a table, and others read the current snapshot.
-    fn wrong_main(&self) -> Option<(i64, Error)> {
-        let (metadata, file) = (self.metadata(), self.metadata_file());
-        let odd = metadata.oddities.iter().find(|odd| odd.kind == Some(ErrorKind::Mismatch))?;
-        let error = Error::new(ErrorKind::Mismatch, odd.message.as_str()).in_file(file);
-        metadata.current_snapshot_id.filter(|_| self.branch() == MAIN).map(|id| (id, error))
-    }
-
     fn reach(&self, is_of_catalog: bool) -> Result<TableReach> {
         let table = self.clone();
         Ok(if is_of_catalog { TableReach::of_catalog(table) } else { TableReach::new(table) })
@@ -312,16 +291,5 @@ impl Format for Table {
                 statuses.as_primitive::<Int32Type>().values().iter().map(|status| *status == ADDED),
             )
         })))
-    }
-}
-
-/// By the counts of the list. Which rows the deletes of a manifest have taken out, it does not say.
-fn left_out(manifest: &ManifestFile) -> RowChange {
-    let rows = |recorded: RecordedCounts| recorded.rows.and_then(|rows| i64::try_from(rows).ok());
-    let rows = rows(manifest.added).zip(rows(manifest.existing));
-    match (manifest.content, manifest.may_be_live()) {
-        (_, false) => RowChange::NONE,
-        (DATA, true) => RowChange::lost(rows.and_then(|(added, existing)| added.checked_add(existing))),
-        _ => RowChange::UNKNOWN,
     }
 }

@@ -10,7 +10,6 @@ use crate::iceberg::manifest_list::{DELETES, ManifestFile};
 use crate::iceberg::metadata::Snapshot;
 use crate::iceberg::table::Table;
 use crate::record::column;
-use crate::repair::RowChange;
 
 /// What the list of a snapshot records of its commit.
 pub(super) fn listed(
@@ -69,33 +68,6 @@ pub(super) fn of_commit(entries: &RecordBatch, id: Option<i64>) -> Result<Record
     let by = column::<Int64Array>(entries, "snapshot_id")?.iter();
     let is_own: BooleanArray = by.map(|by| Some(by == Some(id))).collect();
     filter_record_batch(entries, &is_own).map_err(Into::into)
-}
-
-/// What readers see where a commit is undone, by its summary: the rows of added files are lost, those of removed files
-/// and those that new deletes took out are returned again.
-pub(super) fn undone(snapshot: &Snapshot) -> RowChange {
-    let (Some(operation), Some(summary)) = (&snapshot.operation, &snapshot.summary) else {
-        return RowChange::UNKNOWN;
-    };
-    if operation == "replace" {
-        return RowChange::NONE;
-    }
-    let text = |key: &str| summary.iter().find(|(known, _)| known == key).map(|(_, value)| value);
-    // What a commit did not change, writers leave out.
-    let number = |files: &str, key: &str| match text(key) {
-        Some(value) => value.parse::<i64>().ok(),
-        None => text(files).is_none().then_some(0),
-    };
-    let added = number("added-data-files", "added-records").filter(|_| !summary.is_empty());
-    let removed = number("deleted-data-files", "deleted-records");
-    let of_positions =
-        |change: &str| number(&format!("{change}-delete-files"), &format!("{change}-position-deletes"));
-    let deleted = of_positions("added").zip(of_positions("removed"));
-    let deleted = deleted.and_then(|(added, removed)| added.checked_sub(removed)).filter(|rows| *rows >= 0);
-    let by_values =
-        ["added-equality-deletes", "removed-equality-deletes"].iter().any(|key| text(key).is_some());
-    let by_positions = RowChange::back(deleted.filter(|_| !by_values));
-    RowChange::lost(added).and(RowChange::back(removed)).and(by_positions)
 }
 
 #[cfg(test)]

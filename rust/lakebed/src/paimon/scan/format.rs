@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::{Int8Array, Int64Array};
+use arrow_array::Int8Array;
 use arrow_schema::SchemaRef;
 
 use super::history::{listed, unlisted};
@@ -10,9 +10,9 @@ use super::jobs::{FilesJob, SentSchemas, live_files};
 use super::marks::MarkedVectors;
 use super::plan::{Plan, bound, keep};
 use super::program::EntryProgram;
+use super::repairs::PaimonRepairs;
 use super::rows::own_rows;
 use crate::columnar::Decoding;
-use crate::dangling::DeleteMarks;
 use crate::diff::{Change, Difference, OneSide};
 use crate::distributed::{Bounds, Distributed, JobPlan, PlannedManifest};
 use crate::error::{Error, ErrorKind, Result};
@@ -20,16 +20,13 @@ use crate::history::{Commit, DeleteChanges, SnapshotLists, with_change};
 use crate::paimon::groups::BucketGroups;
 use crate::paimon::manifest::ADD;
 use crate::paimon::manifest_list::{ManifestFile, manifest_files};
-use crate::paimon::paths::snapshot_file;
 use crate::paimon::reach::TableReach;
-use crate::paimon::snapshot::{CommitKind, Snapshot};
+use crate::paimon::snapshot::Snapshot;
 use crate::paimon::system::SYSTEM_TABLES;
 use crate::paimon::table::Table;
 use crate::paimon::view::Role;
-use crate::paimon::write::is_on;
 use crate::reach::{NewestReach, newest_reach};
 use crate::record::column;
-use crate::repair::{Repair, RepairKind, RowChange, listed_files};
 use crate::scan::{
     Batches, Content, Format, Funnel, LiveFiles, OpenManifest, RowsJob, ScanOptions, ViewScan,
 };
@@ -66,6 +63,7 @@ impl Format for Table {
     type LiveJob = FilesJob;
     type Groups = BucketGroups;
     type Deletes = MarkedVectors;
+    type Repairs = PaimonRepairs;
     type Reach = TableReach;
     type StoredEntries = RowsJob<Table>;
 
@@ -255,49 +253,6 @@ impl Format for Table {
         self.schema().id
     }
 
-    /// Without a file of a table with keys, older rows of its keys are returned again; files of one with data evolution
-    /// share rows.
-    fn removes_rows(&self) -> bool {
-        self.schema().primary_keys.is_empty() && !is_on(self.schema(), "data-evolution.enabled", false)
-    }
-
-    /// One for all: how many rows each has, lists do not record, but how many the snapshot has.
-    fn without_manifests(
-        &self,
-        damaged: &[(ManifestFile, Arc<Error>)],
-        kept: &[ManifestFile],
-        threads: usize,
-    ) -> Result<Vec<Repair>> {
-        let Some(snapshot) = self.snapshot() else { return Ok(Vec::new()) };
-        let path = self.files().own(&snapshot_file(snapshot.id));
-        let words =
-            damaged.iter().map(|(manifest, error)| format!("{}: {}", manifest.file_name, error.message()));
-        let problem = format!(
-            "{} of its manifests cannot be read: {}",
-            damaged.len(),
-            words.collect::<Vec<_>>().join(", ")
-        );
-        // Files that they delete would be returned again.
-        let only_add = damaged.iter().all(|(manifest, _)| manifest.deleted == 0) && self.removes_rows();
-        let change = match MarkedVectors::read(self, &ScanOptions::default())? {
-            None if only_add => {
-                RowChange::lost(rows_beyond(self, snapshot.total_record_count, kept, threads)?)
-            }
-            _ => RowChange::UNKNOWN,
-        };
-        Ok(vec![Repair::new(RepairKind::Manifests, path, &problem, change)])
-    }
-
-    /// By the kind of the snapshot and its number of rows.
-    fn undone(&self) -> Result<RowChange> {
-        let known = self.snapshot().map(|snapshot| (snapshot.commit_kind, snapshot.delta_record_count));
-        Ok(match known {
-            Some((CommitKind::Compact | CommitKind::Analyze, _)) => RowChange::NONE,
-            Some((CommitKind::Append, rows)) if self.removes_rows() => RowChange::lost(rows),
-            _ => RowChange::UNKNOWN,
-        })
-    }
-
     fn reach(&self, _is_of_catalog: bool) -> Result<TableReach> {
         Ok(TableReach::new(self.clone()))
     }
@@ -338,22 +293,6 @@ impl Format for Table {
             entries.and_then(|entries| rows(&entries)).map_err(|error| error.in_file(&path))
         })))
     }
-}
-
-/// How many of `total` rows the live files of these manifests do not have.
-fn rows_beyond(
-    table: &Table,
-    total: Option<i64>,
-    manifests: &[ManifestFile],
-    threads: usize,
-) -> Result<Option<i64>> {
-    let mut rest = total;
-    for files in listed_files(table, manifests, &["record_count"], threads)? {
-        for rows in column::<Int64Array>(&files?, "record_count")?.iter() {
-            rest = rest.zip(rows).and_then(|(rest, rows)| rest.checked_sub(rows));
-        }
-    }
-    Ok(rest.filter(|rest| *rest >= 0))
 }
 
 fn adds(manifest: &ManifestFile) -> bool {

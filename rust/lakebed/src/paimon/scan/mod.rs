@@ -9,6 +9,7 @@ mod marks;
 mod plan;
 mod planned;
 mod program;
+mod repairs;
 mod rows;
 mod stages;
 mod vectors;

@@ -63,14 +63,8 @@ pub struct FileChange {
     /// Deletion vectors to remove, by path and offset, of data files that are not live. Others are removed with their
     /// data file, or when a new vector replaces them.
     pub removed_vectors: Vec<(String, i64)>,
-    /// Whether rows may be read again that removed vectors of live files delete.
-    pub restores_rows: bool,
-    /// Manifests to leave out of the list, by path: those that cannot be read.
-    pub left_out: Vec<String>,
-    /// Files that are listed more than once, by path, and for deletion vectors by offset: of their entries the one with
-    /// the lowest sequence number stays. The others leave no trace: an entry of a deleted file would be one of a file
-    /// that is live, which engines may remove.
-    pub duplicates: Vec<(String, Option<i64>)>,
+    /// What is wrong in the manifests, and is repaired.
+    pub repairs: Repairs,
     /// Data files all of whose rows match are removed.
     pub filter: Option<String>,
     /// The data sequence number of the added data files, if it is not the commit's.
@@ -86,6 +80,26 @@ pub struct FileChange {
     /// Additional keys of the snapshot's summary.
     pub properties: Vec<(String, String)>,
 }
+
+/// Repairs of manifests. What they drop leaves no trace: an entry of a deleted file would be one of a file that is live,
+/// which engines may remove. Paths but those of manifests are those in the table's entries.
+#[derive(Debug, Default)]
+pub struct Repairs {
+    /// Whether rows may be read again that removed vectors of live files delete.
+    pub restores_rows: bool,
+    /// Manifests to leave out of the list, by path: those that cannot be read.
+    pub left_out: Vec<String>,
+    /// Files that are listed more than once, by path, and for deletion vectors by offset: of their entries the one with
+    /// the lowest sequence number stays.
+    pub duplicates: Vec<FileName>,
+    /// Deletes of a single data file that are listed in another partition or spec than it, and are listed in its.
+    pub moved: Vec<FileName>,
+    /// Data files with more than one deletion vector, which get one with the positions of all.
+    pub merged: Vec<String>,
+}
+
+/// The path of a file, and for a deletion vector in it its offset.
+pub type FileName = (String, Option<i64>);
 
 impl FileChange {
     /// The operation of the snapshot.
@@ -230,16 +244,17 @@ impl StateChange for FileChange {
             data: &Paths::new(&self.removed)?,
             deletes: &Paths::new(&self.removed_deletes)?,
             vectors: &self.removed_vectors,
-            restores_rows: self.restores_rows,
-            left_out: &Paths::new(&self.left_out)?,
-            duplicates: &self.duplicates,
+            restores_rows: self.repairs.restores_rows,
+            left_out: &Paths::new(&self.repairs.left_out)?,
+            duplicates: &self.repairs.duplicates,
             filter: filter.as_ref(),
             targets: &targets,
             with_files: self.isolation != Isolation::None || self.kind == FileChangeKind::Replace,
         };
         let history = self.history(base, &types, &targets)?;
         history.iter().try_for_each(|history| history.check_targets(&targets))?;
-        let selected = removals.select(base, &types)?;
+        let mut selected = removals.select(base, &types)?;
+        let misplaced = self.repairs.misplaced_deletes(base, &mut selected)?;
         history.iter().try_for_each(|history| self.check_history(history, &types, &selected))?;
         let mut summary = Summary::new(&self.properties);
         selected.left_out().try_for_each(|manifest| summary.leave_out(manifest))?;
@@ -255,6 +270,7 @@ impl StateChange for FileChange {
                 );
             }
         }
+        new.extend(misplaced.written(base, uncommitted, &mut summary)?);
         new.extend(rewritten(base, uncommitted, &selected, &mut summary)?);
         if self.kind == FileChangeKind::Replace && summary.has_more_rows() {
             let message = "the added files have more rows than the removed files: they cannot be the same \

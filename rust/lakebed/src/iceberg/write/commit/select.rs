@@ -7,6 +7,7 @@ use arrow_buffer::BooleanBuffer;
 
 use super::base::Base;
 use super::entries::{CommitEntries, rows_where};
+use super::files::FileName;
 use super::filter::FileFilter;
 use super::head::HeadList;
 use super::input_files::written_path;
@@ -61,7 +62,7 @@ pub(super) struct Removals<'c> {
     /// Manifests that are not read.
     pub(super) left_out: &'c Paths<'c>,
     /// Files of whose entries only one stays.
-    pub(super) duplicates: &'c [(String, Option<i64>)],
+    pub(super) duplicates: &'c [FileName],
     pub(super) filter: Option<&'c FileFilter>,
     /// The data files that added delete files apply to: they must exist, and their old vectors are removed.
     pub(super) targets: &'c Targets,
@@ -83,7 +84,7 @@ pub(super) struct ManifestSelection {
     /// Removed delete files, by path.
     deletes: HashSet<String>,
     /// Data files whose vectors are removed.
-    unmarked: HashSet<String>,
+    pub(super) unmarked: HashSet<String>,
     /// Removed vectors that are named themselves, by path and offset.
     vectors: HashMap<(String, i64), usize>,
     /// The entries of the removed data files, with the columns by which deletes are looked up.
@@ -156,8 +157,7 @@ impl Removals<'_> {
     }
 
     fn select_duplicates(&self, base: &Base, selected: &mut ManifestSelection) -> Result<()> {
-        let keys = self.duplicates.iter().map(|(path, offset)| (written_path(base, path), *offset));
-        let rows: HashMap<(String, Option<i64>), usize> = keys.zip(0..).collect();
+        let rows: HashMap<&FileName, usize> = self.duplicates.iter().zip(0..).collect();
         let entries = CommitEntries::of(base, &["file_path", "content_offset", "sequence_number"])?;
         // What sorts first stays.
         let mut found: HashMap<usize, Vec<(i64, usize, usize)>> = HashMap::new();
@@ -180,11 +180,8 @@ impl Removals<'_> {
                 return Err(Error::new(ErrorKind::Argument, message).in_field("duplicates").in_row(row));
             }
             entries.sort_unstable();
-            for (_, place, row) in entries.into_iter().skip(1) {
-                selected.dropped.entry(place).or_default().insert(row);
-            }
+            entries.into_iter().skip(1).for_each(|(_, place, row)| selected.drop_entry(place, row));
         }
-        selected.hit(selected.dropped.keys().copied().collect());
         Ok(())
     }
 
@@ -353,13 +350,19 @@ impl ManifestSelection {
         self.manifests.iter().enumerate().filter(|(row, _)| self.left_out.contains(row)).map(|(_, one)| one)
     }
 
+    /// Drops a live entry of the manifest in this row of the list.
+    pub(super) fn drop_entry(&mut self, place: usize, row: usize) {
+        self.dropped.entry(place).or_default().insert(row);
+        self.hit(vec![place]);
+    }
+
     /// Which of the `count` live entries of the manifest in this row of the list are dropped.
     pub(super) fn dropped(&self, place: usize, count: usize) -> BooleanBuffer {
         let dropped = self.dropped.get(&place);
         BooleanBuffer::collect_bool(count, |row| dropped.is_some_and(|dropped| dropped.contains(&row)))
     }
 
-    fn hit(&mut self, rows: Vec<usize>) {
+    pub(super) fn hit(&mut self, rows: Vec<usize>) {
         for row in rows {
             self.hit.iter_mut().skip(row).take(1).for_each(|hit| *hit = true);
         }
