@@ -12,6 +12,7 @@ from lakebed.commits.change import Change, CommitOptions
 from lakebed.commits.iceberg import Repairs, file_change
 from lakebed.commits.inputs import named_deletes, paths_of
 from lakebed.commits.transaction import commit
+from lakebed.errors import CommitConflictError, SchemaError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -57,20 +58,29 @@ def repaired(plan: ReviewedPlan, table: Table, log: CleanupLog) -> tuple[Table, 
     done |= after
     reasons: dict[Key, str | None] = {}
     is_fresh = True
-    for of in _GROUPS[table.format]:
-        mine = [row for row in rows if row["kind"] in of]
+    groups = [[row for row in rows if row["kind"] in kinds] for kinds in _GROUPS[table.format]]
+    while groups:
+        mine = groups.pop(0)
         if mine and not is_fresh:
-            found = _look(table, kinds)
+            found, is_fresh = _look(table, kinds), True
         reasons |= {_key(row): _reason(row, found) for row in mine}
         wanted = [row for row in mine if reasons[_key(row)] is None]
         if not wanted:
             continue
         keys = {_key(row) for row in wanted}
         log.append(_lines(rows, keys, "repairing"))
-        table = _repair(table, of[0], [found[_key(row)] for row in wanted])
+        before, is_fresh = table, False
+        try:
+            table = _repair(table, wanted[0]["kind"], [found[_key(row)] for row in wanted])
+        except (SchemaError, CommitConflictError):
+            # Another commit has changed the table since the look.
+            table = table.refresh()
+            if table.snapshot_id == before.snapshot_id:
+                raise
+            groups.insert(0, mine)
+            continue
         log.append(_lines(rows, keys, "repaired"))
         done |= keys
-        is_fresh = False
     became = [("repaired", None) if _key(row) in done else ("kept", reasons[_key(row)]) for row in rows]
     columns = [plan.files[name] for name in ("file_path", "kind", "file_size_in_bytes")]
     return table, rows_of([*columns, *zip(*became, strict=True)])
