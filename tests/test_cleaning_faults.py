@@ -1,4 +1,4 @@
-"""Actions whose requests a server refuses, and two at once: what is no row stays, another run ends the rest."""
+"""Actions whose requests a server refuses, and two at once: what is no row stays, and all ends with a run."""
 
 from __future__ import annotations
 

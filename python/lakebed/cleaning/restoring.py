@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterator
 
+    from lakebed.storage.protocols import CopyingStorage
     from lakebed.table import Table
 
 
@@ -42,6 +43,7 @@ def restore(log: str | os.PathLike[str], table: Table) -> Cleanup:
         rows = [rows_of()]
         for batch in _batches(_moved(opened)):
             lines = [line for line in batch if place.relative(line["path"])]
+            lines = [line for line in lines if line.pop("is_moved") or _is_moved(copying, line)]
             opened.append({**line, "outcome": "restoring"} for line in lines)
             copied = moved(copying, [(line["to"], line["path"]) for line in lines], begun)
             back = [line for line, error in zip(lines, copied, strict=True) if error is None]
@@ -59,15 +61,19 @@ def restore(log: str | os.PathLike[str], table: Table) -> Cleanup:
 
 
 def _moved(log: CleanupLog) -> Iterator[dict[str, Any]]:
-    """The files that are in the quarantine: the last that the log says of each is that it was moved there."""
+    """The files that are in the quarantine by the last that the log says of each, and those that may be."""
     last = {line["path"]: line["outcome"] for line in log.lines() if "path" in line}
     for line in log.lines():
-        if line.get("outcome") == "moving" and last.pop(line["path"], None) in (
-            "moved",
-            "moving",
-            "restoring",
-        ):
-            yield {name: line[name] for name in ("path", "size", "reason", "to")}
+        if line.get("outcome") == "moving":
+            outcome = last.pop(line["path"], None)
+            if outcome in ("moved", "moving", "restoring", "failed"):
+                own = {name: line[name] for name in ("path", "size", "reason", "to")}
+                yield {**own, "is_moved": outcome != "failed"}
+
+
+def _is_moved(copying: CopyingStorage, line: dict[str, Any]) -> bool:
+    """Whether a file was moved of which the log says that it failed: a store may refuse what it has done."""
+    return copying.size(line["path"]) is None and copying.size(line["to"]) is not None
 
 
 def _batches(lines: Iterator[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
