@@ -62,6 +62,7 @@ use lakebed_avro::{Error, ErrorKind, Limits, Location, Result};
 
 pub use self::encryption::{FileKey, OVERHEAD};
 use self::orc::OrcFile;
+pub use self::orc::{Bound, OrcColumn, OrcSummary, Statistics, orc_summary};
 use self::parquet::ParquetFile;
 pub use self::parquet::{RowGroupPlace, row_groups};
 use self::projection::FieldSelection;

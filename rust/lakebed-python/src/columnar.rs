@@ -1,14 +1,19 @@
-//! ORC and Parquet, encoded by pyarrow.
+//! ORC and Parquet, encoded by pyarrow; and the footers of ORC files.
+
+use std::collections::HashMap;
 
 use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
-use lakebed::columnar::{Codec, Encoder, Format};
+use lakebed::columnar::{Bound, Codec, Encoder, Format, OrcColumn, OrcSummary, orc_summary};
 use lakebed::{Error, ErrorKind, Result};
 use pyo3::exceptions::{PyException, PyImportError, PyMemoryError, PyNotImplementedError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 
+use crate::arguments::Limits;
+use crate::boundary::detached;
 use crate::interpreter::{attached, call_method, cause};
+use crate::source::Source;
 use crate::storage::buffer_of;
 use crate::stream::Batch;
 
@@ -53,4 +58,62 @@ fn failed(py: Python<'_>, error: PyErr, format: Format) -> Error {
     };
     let message = format!("manifests in {} that pyarrow could not write: {}", format.name(), error.value(py));
     Error::new(kind, message).caused_by(cause(py, error))
+}
+
+/// The footer of an ORC file as Python gets it.
+#[derive(IntoPyObject)]
+pub enum Footer {
+    /// The number of last bytes that are needed.
+    #[pyo3(transparent)]
+    Needs(u64),
+    /// Rows, offsets of stripes, and the types in pre-order.
+    Read(u64, Vec<u64>, Vec<Column>),
+}
+
+/// A type: its kind, its children and their names, attributes, precision and scale, and statistics.
+type Column = (u64, Vec<u64>, Vec<String>, HashMap<String, String>, (u64, u64), Option<Counts>);
+
+/// Values that are not null, bytes on disk, and bounds.
+type Counts = (u64, Option<u64>, Option<Value>, Option<Value>);
+
+/// A bound.
+#[derive(IntoPyObject)]
+pub enum Value {
+    #[pyo3(transparent)]
+    Integer(i128),
+    #[pyo3(transparent)]
+    Float(f64),
+    #[pyo3(transparent)]
+    Text(String),
+    #[pyo3(transparent)]
+    Boolean(bool),
+}
+
+impl From<Bound> for Value {
+    fn from(bound: Bound) -> Value {
+        match bound {
+            Bound::Integer(value) => Value::Integer(value),
+            Bound::Float(value) => Value::Float(value),
+            Bound::Text(value) => Value::Text(value),
+            Bound::Boolean(value) => Value::Boolean(value),
+        }
+    }
+}
+
+fn column(of: OrcColumn) -> Column {
+    let statistics = of.statistics.map(|known| {
+        (known.values, known.bytes_on_disk, known.lower.map(Value::from), known.upper.map(Value::from))
+    });
+    (of.kind, of.children, of.names, of.attributes, (of.precision, of.scale), statistics)
+}
+
+#[pyfunction]
+pub fn orc_footer(py: Python<'_>, end: Source, file_bytes: u64, limits: Limits) -> PyResult<Footer> {
+    let read = detached(py, || end.located(|end| Ok(orc_summary(end.read()?, file_bytes, limits.0)?)))?;
+    Ok(match read {
+        Err(needed) => Footer::Needs(needed),
+        Ok(OrcSummary { rows, stripes, columns }) => {
+            Footer::Read(rows, stripes, columns.into_iter().map(column).collect())
+        }
+    })
 }

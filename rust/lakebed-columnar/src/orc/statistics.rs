@@ -1,0 +1,115 @@
+//! What the footer says of the values of each column.
+//!
+//! Source: ORC specification, "Column Statistics".
+
+use lakebed_avro::Result;
+
+use super::message::{Message, Value};
+use crate::input::zigzag;
+
+/// Nanoseconds beside the milliseconds of a bound, where the file has none (ORC's `TimestampStatisticsImpl`).
+const LEAST_NANOS: i128 = 0;
+const MOST_NANOS: i128 = 999_999;
+
+/// The least or the greatest value of a column.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Bound {
+    /// Of integers; of dates days since 1970; of timestamps nanoseconds since 1970, of those without a zone as
+    /// if they were in UTC.
+    Integer(i128),
+    /// Of floating-point numbers.
+    Float(f64),
+    /// Of texts; of decimals their text.
+    Text(String),
+    /// Of truth values.
+    Boolean(bool),
+}
+
+/// What a footer says of the values of one column.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Statistics {
+    /// The number of values that are not null.
+    pub values: u64,
+    /// The bytes of its streams; `None` where the writer did not count them.
+    pub bytes_on_disk: Option<u64>,
+    /// The least value.
+    pub lower: Option<Bound>,
+    /// The greatest value.
+    pub upper: Option<Bound>,
+}
+
+impl Statistics {
+    /// Reads the statistics of a column. Texts that the writer cut are no bounds here.
+    ///
+    /// # Errors
+    /// `Truncated`, `Varint`, `Utf8`, `Codec`.
+    pub(super) fn read(mut message: Message) -> Result<Statistics> {
+        let mut read = Statistics::default();
+        let mut trues = None;
+        while let Some((number, value)) = message.field()? {
+            match number {
+                1 => read.values = value.number()?,
+                2 | 7 => read.bounds(value, |value| Ok(Bound::Integer(zigzag(value.number()?).into())))?,
+                3 => read.bounds(value, |value| Ok(Bound::Float(f64::from_le_bytes(value.eight()?))))?,
+                4 | 6 => read.bounds(value, |value| Ok(Bound::Text(value.text()?)))?,
+                5 => trues = first_count(value.message()?)?,
+                9 => (read.lower, read.upper) = timestamps(value.message()?)?,
+                11 => read.bytes_on_disk = Some(value.number()?),
+                _ => {}
+            }
+        }
+        if let Some(trues) = trues.filter(|_| read.values > 0) {
+            read.lower = Some(Bound::Boolean(trues >= read.values));
+            read.upper = Some(Bound::Boolean(trues > 0));
+        }
+        Ok(read)
+    }
+
+    /// Reads the first two fields of a message.
+    fn bounds(&mut self, value: Value, bound: impl Fn(Value) -> Result<Bound>) -> Result<()> {
+        let mut message = value.message()?;
+        while let Some((number, value)) = message.field()? {
+            match number {
+                1 => self.lower = Some(bound(value)?),
+                2 => self.upper = Some(bound(value)?),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The first number of a repeated field: how many values are true.
+fn first_count(mut message: Message) -> Result<Option<u64>> {
+    let mut counts = Vec::new();
+    while let Some((number, value)) = message.field()? {
+        if number == 1 {
+            value.numbers(&mut counts)?;
+        }
+    }
+    Ok(counts.first().copied())
+}
+
+/// The bounds in UTC; none of writers that only know those of their own time zone.
+fn timestamps(mut message: Message) -> Result<(Option<Bound>, Option<Bound>)> {
+    let (mut lower, mut upper, mut least, mut most) = (None, None, LEAST_NANOS, MOST_NANOS);
+    while let Some((number, value)) = message.field()? {
+        match number {
+            3 => lower = Some(i128::from(zigzag(value.number()?))),
+            4 => upper = Some(i128::from(zigzag(value.number()?))),
+            // Stored plus one, so that zero is none.
+            5 => least = nanos(value.number()?, LEAST_NANOS),
+            6 => most = nanos(value.number()?, MOST_NANOS),
+            _ => {}
+        }
+    }
+    let bound = |millis: Option<i128>, nanos: i128| {
+        millis.map(|millis| Bound::Integer(millis.saturating_mul(1_000_000).saturating_add(nanos)))
+    };
+    Ok((bound(lower, least), bound(upper, most)))
+}
+
+fn nanos(stored: u64, otherwise: i128) -> i128 {
+    let nanos = i128::from(stored).saturating_sub(1);
+    if (0..=MOST_NANOS).contains(&nanos) { nanos } else { otherwise }
+}
