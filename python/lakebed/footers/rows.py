@@ -56,6 +56,9 @@ class _Target:
     def __init__(self, table: Table | None, of_file: tuple[FileColumn, ...], *, lenient: bool) -> None:
         self.table = table
         self.format = None if table is None else table.format
+        if table is not None and self.format == "paimon" and pa.schema(table.core.key_schema).names:
+            message = f"only their writer knows the keys of files with primary keys ({table.location})"
+            raise UnsupportedError(message, kind="unsupported", path=table.location)
         tree = _columns(of_file) if table is None else columns_of(table)
         mapping = None if table is None else table.properties.get(NAME_MAPPING)
         self.matching = Matching(tree, self.format, mapping, lenient=lenient)

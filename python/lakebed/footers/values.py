@@ -118,7 +118,7 @@ def _integer(bits: int) -> Convert:
     most = _MOST[bits]
 
     def convert(value: Any) -> int | None:
-        return value if isinstance(value, int) and -most <= value < most else None
+        return int(value) if isinstance(value, int) and -most <= value < most else None
 
     return convert
 
@@ -130,7 +130,8 @@ def _scaled(have: int, want: int, bits: int) -> Convert:
     def convert(value: Any) -> int | None:
         if not isinstance(value, int):
             return None
-        return fit(value * (want // have) if want >= have else value // (have // want))
+        scaled: int | None = fit(value * (want // have) if want >= have else value // (have // want))
+        return scaled
 
     return convert
 
@@ -140,9 +141,10 @@ def _float(value: Any) -> float | None:
 
 
 def _decimal(kind: pa.Decimal128Type) -> Convert:
-    most = 10**kind.precision
+    most: int = 10**kind.precision
 
     def convert(value: Any) -> int | None:
+        digits: int
         if isinstance(value, bytes):
             digits = int.from_bytes(value, "big", signed=True)
         elif isinstance(value, str):
