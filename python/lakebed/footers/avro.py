@@ -197,7 +197,8 @@ class _Types:
         if word != "primitive":
             return FileColumn(name, field_id, word, None, None, required, children)
         self._number += 1
-        return FileColumn(name, field_id, word, _type(schema), self._number - 1, required)
+        form = "local-timestamp" if str(schema.get("logicalType")).startswith("local-timestamp") else ""
+        return FileColumn(name, field_id, word, _type(schema), self._number - 1, required, form=form)
 
 
 def _type(schema: dict[str, Any]) -> pa.DataType | None:

@@ -20,7 +20,8 @@ class FileColumn:
     Attributes: name, as the file has it; id, Iceberg's field id, where the file has one; kind, "primitive",
         "struct", "list" or "map"; type, of a primitive the Arrow type of its values, None for one that no
         table has; number, of a primitive its place among all; required, whether it is never null where what
-        it is in is not; zoned, False for timestamps that may be of either kind, with a time zone or without.
+        it is in is not; form, of some timestamps how they are stored: "int96", whose time zone nothing says, and
+        "local-timestamp" of Avro.
     """
 
     name: str
@@ -30,7 +31,7 @@ class FileColumn:
     number: int | None
     required: bool
     children: tuple[FileColumn, ...] = ()
-    zoned: bool = True
+    form: str = ""
 
     def has_ids(self) -> bool:
         """Whether it or anything within has a field id."""

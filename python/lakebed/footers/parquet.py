@@ -62,7 +62,9 @@ class ParquetFooter:
             self.rows: int = self._metadata.num_rows
             rows = sum(group.num_rows for group in self._groups)
             self.columns = schemas.of(self._metadata.schema, path)
-            self.split_offsets: list[int] | None = sorted(map(_start, self._groups))
+            self.split_offsets: list[int] | None = sorted(
+                _start(group) for group in self._groups if group.num_rows
+            )
         except (pa.ArrowException, OSError) as error:
             raise self._failed(error) from error
         if rows != self.rows or any(group.num_rows < 0 for group in self._groups):
@@ -202,8 +204,8 @@ def _column(field: pa.Field[Any], schema: Any, leaves: Iterator[int], depth: int
         return FileColumn(field.name, field_id, word, None, None, not field.nullable, children)
     number = next(leaves)
     column = schema.column(number)
-    zoned = column.physical_type != "INT96"
-    return FileColumn(field.name, field_id, word, _type(column), number, not field.nullable, zoned=zoned)
+    form = "int96" if column.physical_type == "INT96" else ""
+    return FileColumn(field.name, field_id, word, _type(column), number, not field.nullable, form=form)
 
 
 def _type(column: Any) -> pa.DataType | None:

@@ -26,7 +26,8 @@ def fits(given: FileColumn, column: Column, file_format: str, table_format: str 
     Source: Iceberg specification, "Schema Evolution" and Appendix A; Paimon's `ParquetVectorUpdaterFactory`.
     """
     have, want = given.type, column.type
-    if want is None or have is None or have == want or table_format is None:
+    is_same = have == want and given.form != "local-timestamp"
+    if want is None or have is None or is_same or table_format is None:
         return want is None or have == want
     return bool(_fits(given, have, want, file_format, table_format)) or (
         file_format == "AVRO" and column.unique and pa.types.is_string(have)
@@ -45,10 +46,14 @@ def _fits(given: FileColumn, have: Any, want: Any, file_format: str, table_forma
     if pa.types.is_decimal(have) and pa.types.is_decimal(want):
         return have.scale == want.scale and have.precision <= want.precision
     if pa.types.is_timestamp(have) and pa.types.is_timestamp(want):
-        if given.zoned and (have.tz is None) != (want.tz is None):
+        # Paimon's Avro files have the names of the two kinds exchanged.
+        exchanged = file_format == "AVRO" and table_format == "paimon"
+        if given.form == "local-timestamp" and table_format == "iceberg":
+            return False  # its Java does not know them
+        if given.form != "int96" and (have.tz is None) != (want.tz is None) and not exchanged:
             return False
         # ORC and INT96 have nanoseconds whatever was written.
-        loose = file_format == "ORC" or not given.zoned
+        loose = file_format == "ORC" or given.form == "int96"
         if want.unit == "ns":
             return loose or table_format == "paimon"
         return loose or _PER_SECOND[have.unit] <= _PER_SECOND[want.unit]
@@ -69,7 +74,7 @@ def converter(
     Args: given and column, that fit each other.
     """
     have, want = given.type, column.type
-    if have is None or want is None or pa.types.is_null(have) or not given.zoned:
+    if have is None or want is None or pa.types.is_null(have) or given.form == "int96":
         return None
     if pa.types.is_boolean(want):
         return bool

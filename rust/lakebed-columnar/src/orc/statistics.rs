@@ -7,9 +7,10 @@ use lakebed_avro::Result;
 use super::message::{Message, Value};
 use crate::input::zigzag;
 
-/// Nanoseconds beside the milliseconds of a bound, where the file has none (ORC's `TimestampStatisticsImpl`).
-const LEAST_NANOS: i128 = 0;
-const MOST_NANOS: i128 = 999_999;
+const NANOS_PER_MILLI: i128 = 1_000_000;
+/// The most nanoseconds behind a millisecond, which are meant where the file has none (ORC's
+/// `TimestampStatisticsImpl`).
+const MOST_NANOS: i128 = NANOS_PER_MILLI - 1;
 
 /// The least or the greatest value of a column.
 #[derive(Debug, Clone, PartialEq)]
@@ -92,24 +93,25 @@ fn first_count(mut message: Message) -> Result<Option<u64>> {
 
 /// The bounds in UTC; none of writers that only know those of their own time zone.
 fn timestamps(mut message: Message) -> Result<(Option<Bound>, Option<Bound>)> {
-    let (mut lower, mut upper, mut least, mut most) = (None, None, LEAST_NANOS, MOST_NANOS);
+    let (mut lower, mut upper, mut least, mut most) = (None, None, Some(0), Some(MOST_NANOS));
     while let Some((number, value)) = message.field()? {
         match number {
             3 => lower = Some(i128::from(zigzag(value.number()?))),
             4 => upper = Some(i128::from(zigzag(value.number()?))),
-            // Stored plus one, so that zero is none.
-            5 => least = nanos(value.number()?, LEAST_NANOS),
-            6 => most = nanos(value.number()?, MOST_NANOS),
+            5 => least = nanos(value.number()?),
+            6 => most = nanos(value.number()?),
             _ => {}
         }
     }
-    let bound = |millis: Option<i128>, nanos: i128| {
-        millis.map(|millis| Bound::Integer(millis.saturating_mul(1_000_000).saturating_add(nanos)))
+    let bound = |(millis, nanos): (i128, i128)| {
+        Bound::Integer(millis.saturating_mul(NANOS_PER_MILLI).saturating_add(nanos))
     };
-    Ok((bound(lower, least), bound(upper, most)))
+    Ok((lower.zip(least).map(bound), upper.zip(most).map(bound)))
 }
 
-fn nanos(stored: u64, otherwise: i128) -> i128 {
-    let nanos = i128::from(stored).saturating_sub(1);
-    if (0..=MOST_NANOS).contains(&nanos) { nanos } else { otherwise }
+/// Nanoseconds behind a millisecond, stored plus one. Of times before 1970 some writers, such as ORC's C++, round
+/// milliseconds towards zero, and then these are negative.
+fn nanos(stored: u64) -> Option<i128> {
+    let nanos = i128::from(stored.cast_signed()).saturating_sub(1);
+    (-MOST_NANOS..=MOST_NANOS).contains(&nanos).then_some(nanos)
 }
