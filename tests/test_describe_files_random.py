@@ -1,4 +1,4 @@
-"""Metrics that `describe_files` takes from footers of random files, against PyIceberg's of the same footers."""
+"""Metrics that `describe_files` takes from footers of random files, against those that PyIceberg takes."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from trust import long_or
 
 import lakebed
-from trust import long_or
 
 pytest.importorskip("pyiceberg")
 

@@ -20,8 +20,8 @@ class FileColumn:
     Attributes: name, as the file has it; id, Iceberg's field id, where the file has one; kind, "primitive",
         "struct", "list" or "map"; type, of a primitive the Arrow type of its values, None for one that no
         table has; number, of a primitive its place among all; required, whether it is never null where what
-        it is in is not; form, of some timestamps how they are stored: "int96", whose time zone nothing says, and
-        "local-timestamp" of Avro.
+        it is in is not; form, of some timestamps how they are stored: "int96", whose time zone
+        nothing says, and "local-timestamp" of Avro.
     """
 
     name: str
