@@ -80,9 +80,14 @@ def write_orc(rows: pa.Table, path: Path) -> None:
 
 
 @pytest.mark.parametrize("write", [write_parquet, write_orc])
-@pytest.mark.parametrize("modes", [(), ("'write.metadata.metrics.default'='counts'",)], ids=["usual", "counts"])
+@pytest.mark.parametrize(
+    "modes", [(), ("'write.metadata.metrics.default'='counts'",)], ids=["usual", "counts"]
+)
 def test_files_are_added_as_by_the_procedure(
-    spark_runtimes: SparkRuntimes, tmp_path: Path, write: Callable[[pa.Table, Path], None], modes: tuple[str, ...]
+    spark_runtimes: SparkRuntimes,
+    tmp_path: Path,
+    write: Callable[[pa.Table, Path], None],
+    modes: tuple[str, ...],
 ) -> None:
     imported = Imported(spark_runtimes, "", *modes)
     file_format = write.__name__.removeprefix("write_")
@@ -101,7 +106,11 @@ def test_files_are_added_as_by_the_procedure(
 def test_folders_are_partitions_as_by_the_procedure(spark_runtimes: SparkRuntimes, tmp_path: Path) -> None:
     imported = Imported(spark_runtimes, "PARTITIONED BY (day, name)")
     rows = ROWS.drop(["day", "name"])
-    for day, name in (("2026-01-01", "a"), ("2026-01-02", "b%20c"), ("2026-01-02", "__HIVE_DEFAULT_PARTITION__")):
+    for day, name in (
+        ("2026-01-01", "a"),
+        ("2026-01-02", "b%20c"),
+        ("2026-01-02", "__HIVE_DEFAULT_PARTITION__"),
+    ):
         folder = tmp_path / f"day={day}" / f"name={name}"
         folder.mkdir(parents=True)
         write_parquet(rows, folder / "part-0.parquet")
