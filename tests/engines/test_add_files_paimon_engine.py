@@ -1,4 +1,4 @@
-"""Files that `add_files` adds to Paimon tables: Paimon's Java takes the same from footers, and reads the rows."""
+"""Files that `add_files` adds to Paimon tables: its Java takes the same from footers, and reads the rows."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -51,6 +51,16 @@ class Counts:
     size: int | None = None
     lower: Any = None
     upper: Any = None
+
+
+def counts_of(known: Sequence[Any], convert: Convert | None) -> Counts:
+    """What the core has read of a column. Args: known, values, nulls, bytes, and both bounds."""
+    values, nulls, size, lower, upper = known
+    if convert is None or lower is None or upper is None:
+        return Counts(values, nulls, size)
+    lower, upper = convert(lower), convert(upper)
+    known_both = lower is not None and upper is not None
+    return Counts(values, nulls, size, *((lower, upper) if known_both else ()))
 
 
 class Footer(Protocol):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from lakebed import _arrow, _native
 from lakebed._columns import UUID_BYTES
 from lakebed._pyarrow import pa
-from lakebed.footers.footer import Convert, Counts, FileColumn
+from lakebed.footers.footer import Convert, Counts, FileColumn, counts_of
 
 if TYPE_CHECKING:
     from lakebed.limits import Limits
@@ -42,8 +42,8 @@ class OrcFooter:
 
     format = "ORC"
 
-    def __init__(self, footer: tuple[int, list[int], list[Any]]) -> None:
-        self.rows, offsets, self._types = footer
+    def __init__(self, footer: tuple[int, list[int], list[Any], list[Any]]) -> None:
+        self.rows, offsets, self._types, self._statistics = footer
         self.split_offsets: list[int] | None = offsets
         self._numbers: list[int] = []
         root = self._types[0]
@@ -61,21 +61,16 @@ class OrcFooter:
 
     def counts(self, number: int, convert: Convert | None) -> Counts:
         """What is known of a primitive column."""
-        known = self._types[self._numbers[number]][5]
-        if known is None:
-            return Counts()
-        values, size, lower, upper = known
-        # What nothing is in, such as a field of a struct that is null, counts as null in Iceberg.
-        nulls = self.rows - values
-        if nulls < 0:
-            return Counts(size=size)
-        found = Counts(values=self.rows, nulls=nulls, size=size)
-        if convert is not None and values:
-            found.lower, found.upper = _converted(lower, upper, convert)
-        return found
+        known = self._statistics[self._numbers[number]]
+        *counts, lower, upper = known
+        # NaN stands where the first value was NaN: any number may be among the others.
+        if isinstance(lower, float) and isinstance(upper, float):
+            lower = float("-inf") if lower != lower else lower
+            upper = float("inf") if upper != upper else upper
+        return counts_of((*counts, lower, upper), convert)
 
     def _column(self, name: str, number: int) -> FileColumn:
-        kind, children, names, attributes, (precision, scale), _ = self._types[number]
+        kind, children, names, attributes, (precision, scale) = self._types[number]
         text = attributes.get("iceberg.id", "")
         field_id = int(text) if text.isdecimal() else None
         word = {_STRUCT: "struct", _LIST: "list", _MAP: "map"}.get(kind, "primitive")
@@ -87,17 +82,6 @@ class OrcFooter:
         self._numbers.append(number)
         values = _type(kind, attributes, precision, scale)
         return FileColumn(name, field_id, word, values, len(self._numbers) - 1, required)
-
-
-def _converted(lower: Any, upper: Any, convert: Convert) -> tuple[Any, Any]:
-    """Both bounds, or none. NaN stands where the first value was NaN: any number may be among the others."""
-    if isinstance(lower, float) and isinstance(upper, float):
-        lower = float("-inf") if lower != lower else lower
-        upper = float("inf") if upper != upper else upper
-    if lower is None or upper is None:
-        return None, None
-    least, most = convert(lower), convert(upper)
-    return (None, None) if least is None or most is None else (least, most)
 
 
 def _type(kind: int, attributes: dict[str, str], precision: int, scale: int) -> pa.DataType | None:

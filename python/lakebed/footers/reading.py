@@ -13,7 +13,7 @@ from lakebed.errors import CorruptError, TruncatedError, UnsupportedError
 from lakebed.footers import avro, orc, parquet
 from lakebed.footers.avro import AvroFooter
 from lakebed.footers.orc import OrcFooter
-from lakebed.footers.parquet import ParquetFooter, Schemas
+from lakebed.footers.parquet import ParquetFooter
 from lakebed.limits import LIMITS, Limits
 from lakebed.storage import resolve
 from lakebed.storage.protocols import SizedStorage
@@ -69,10 +69,9 @@ def footers_of(
         more where the footer is longer. Avro files are read whole. As many files are read at once as the
         storage serves; about as many footers are held.
     """
-    schemas = Schemas(limits)
 
     def read(file: DataFile) -> tuple[int, Footer]:
-        return _Reading(file, storage, limits, schemas).footer()
+        return _Reading(file, storage, limits).footer()
 
     for file, (size, footer) in in_order(files, read, reads_of(storage)):
         yield file, size, footer
@@ -81,8 +80,8 @@ def footers_of(
 class _Reading:
     """One file that is read."""
 
-    def __init__(self, file: DataFile, storage: Storage, limits: Limits, schemas: Schemas) -> None:
-        self._file, self._storage, self._limits, self._schemas = file, storage, limits, schemas
+    def __init__(self, file: DataFile, storage: Storage, limits: Limits) -> None:
+        self._file, self._storage, self._limits = file, storage, limits
         self._shown = _native.without_credentials(file.path)
         self._whole: bytes | None = None
 
@@ -94,14 +93,9 @@ class _Reading:
             raise TruncatedError(message, kind="truncated", path=self._shown, offset=0)
         end = self._bytes(max(0, size - _END_BYTES), size)
         if end.endswith((parquet.MAGIC, parquet.ENCRYPTED)):
-            needed = parquet.footer_bytes(end, size, self._shown, self._limits)
-            return size, ParquetFooter(self._last(end, needed, size), size, self._shown, self._schemas)
+            return size, self._ended(ParquetFooter, end, size)
         if end[:-1].endswith(orc.MAGIC):
-            read = OrcFooter.read(end, size, self._shown, self._limits)
-            if isinstance(read, int):
-                read = OrcFooter.read(self._last(end, read, size), size, self._shown, self._limits)
-            if not isinstance(read, int):
-                return size, read
+            return size, self._ended(OrcFooter, end, size)
         head = end if size <= _END_BYTES else self._bytes(0, len(avro.MAGIC))
         if head.startswith(avro.MAGIC):
             return size, AvroFooter(self._bytes, size, self._shown, self._limits)
@@ -122,11 +116,13 @@ class _Reading:
         self._whole = bytes(self._storage.read(self._file.location))
         return len(self._whole)
 
-    def _last(self, end: bytes, needed: int, size: int) -> bytes:
-        """The last bytes of the file, of which some are here."""
-        if needed <= len(end):
-            return end[len(end) - needed :]
-        return self._bytes(size - needed, size)
+    def _ended(self, kind: type[ParquetFooter | OrcFooter], end: bytes, size: int) -> Footer:
+        """The footer at the end of the file, of which some bytes are here."""
+        read = kind.read(end, size, self._shown, self._limits)
+        if isinstance(read, int):
+            read = kind.read(self._bytes(size - read, size), size, self._shown, self._limits)
+        assert not isinstance(read, int)
+        return read
 
     def _bytes(self, start: int, end: int) -> bytes:
         if self._whole is not None:

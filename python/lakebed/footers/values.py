@@ -77,7 +77,7 @@ def converter(
     if have is None or want is None or pa.types.is_null(have) or given.form == "int96":
         return None
     if pa.types.is_boolean(want):
-        return bool
+        return lambda value: value if isinstance(value, bool) else None
     if pa.types.is_integer(want):
         return _integer(want.bit_width)
     if pa.types.is_floating(want):
@@ -142,7 +142,7 @@ def _scaled(have: int, want: int, bits: int) -> Convert:
 
 
 def _float(value: Any) -> float | None:
-    return float(value) if value == value else None
+    return value if isinstance(value, float) and value == value else None
 
 
 def _decimal(kind: pa.Decimal128Type) -> Convert:
@@ -160,8 +160,10 @@ def _decimal(kind: pa.Decimal128Type) -> Convert:
                 return None
             if digits != exact:
                 return None
+        elif isinstance(value, int):
+            digits = value
         else:
-            digits = int(value)
+            return None
         return digits if -most < digits < most else None
 
     return convert
@@ -170,7 +172,9 @@ def _decimal(kind: pa.Decimal128Type) -> Convert:
 def _text(value: Any) -> str | None:
     if isinstance(value, str):
         return value
+    if not isinstance(value, bytes):
+        return None
     try:
-        return bytes(value).decode()
+        return value.decode()
     except UnicodeDecodeError:
         return None  # cut within a letter, or no text

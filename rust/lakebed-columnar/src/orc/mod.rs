@@ -22,7 +22,6 @@ use arrow_buffer::Buffer;
 use arrow_schema::{Schema, SchemaRef};
 use lakebed_avro::{Limits, Location, Result};
 
-pub use self::statistics::{Bound, Statistics};
 pub use self::summary::{OrcColumn, OrcSummary, orc_summary};
 
 use self::chunks::Chunks;

@@ -6,46 +6,31 @@ use lakebed_avro::Result;
 
 use super::message::{Message, Value};
 use crate::input::zigzag;
+use crate::summary::{Bound, Statistics};
 
 const NANOS_PER_MILLI: i128 = 1_000_000;
 /// The most nanoseconds behind a millisecond, which are meant where the file has none (ORC's
 /// `TimestampStatisticsImpl`).
 const MOST_NANOS: i128 = NANOS_PER_MILLI - 1;
 
-/// The least or the greatest value of a column.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Bound {
-    /// Of integers; of dates days since 1970; of timestamps nanoseconds since 1970, of those without a zone as
-    /// if they were in UTC.
-    Integer(i128),
-    /// Of floating-point numbers.
-    Float(f64),
-    /// Of texts; of decimals their text.
-    Text(String),
-    /// Of truth values.
-    Boolean(bool),
-}
-
-/// What a footer says of the values of one column.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Statistics {
+/// The statistics of one column as they are stored.
+#[derive(Default)]
+pub(super) struct Stored {
     /// The number of values that are not null.
-    pub values: u64,
-    /// The bytes of its streams; `None` where the writer did not count them.
-    pub bytes_on_disk: Option<u64>,
-    /// The least value.
-    pub lower: Option<Bound>,
-    /// The greatest value.
-    pub upper: Option<Bound>,
+    values: u64,
+    /// `None` where the writer did not count them.
+    bytes: Option<u64>,
+    lower: Option<Bound>,
+    upper: Option<Bound>,
 }
 
-impl Statistics {
+impl Stored {
     /// Reads the statistics of a column. Texts that the writer cut are no bounds here.
     ///
     /// # Errors
     /// `Truncated`, `Varint`, `Utf8`, `Codec`.
-    pub(super) fn read(mut message: Message) -> Result<Statistics> {
-        let mut read = Statistics::default();
+    pub(super) fn read(mut message: Message) -> Result<Stored> {
+        let mut read = Stored::default();
         let mut trues = None;
         while let Some((number, value)) = message.field()? {
             match number {
@@ -55,7 +40,7 @@ impl Statistics {
                 4 | 6 => read.bounds(value, |value| Ok(Bound::Text(value.text()?)))?,
                 5 => trues = first_count(value.message()?)?,
                 9 => (read.lower, read.upper) = timestamps(value.message()?)?,
-                11 => read.bytes_on_disk = Some(value.number()?),
+                11 => read.bytes = Some(value.number()?),
                 _ => {}
             }
         }
@@ -64,6 +49,16 @@ impl Statistics {
             read.upper = Some(Bound::Boolean(trues > 0));
         }
         Ok(read)
+    }
+
+    /// What they say of a column of so many rows. What nothing is in, such as a field of a struct that is null, counts
+    /// as null.
+    pub(super) fn of(self, rows: u64) -> Statistics {
+        let Some(nulls) = rows.checked_sub(self.values) else {
+            return Statistics { bytes: self.bytes, ..Statistics::default() };
+        };
+        let (lower, upper) = if self.values > 0 { (self.lower, self.upper) } else { (None, None) };
+        Statistics { values: Some(rows), nulls: Some(nulls), bytes: self.bytes, lower, upper }
     }
 
     /// Reads the first two fields of a message.

@@ -5,10 +5,11 @@ use std::collections::HashMap;
 use arrow_buffer::Buffer;
 use lakebed_avro::{Limits, Result};
 
-use super::statistics::Statistics;
+use super::statistics::Stored;
 use super::tail::{Tail, footer_start, place};
 use super::types::Node;
 use crate::budget::Budget;
+use crate::summary::Statistics;
 
 /// What an ORC file's footer says.
 #[derive(Debug, Clone, PartialEq)]
@@ -58,7 +59,7 @@ pub fn orc_summary(
     let mut budget = Budget::new(limits);
     let tail = Tail::read(&end, skipped, &mut budget)?;
     Node::tree(&tail.types, &budget.limits)?;
-    let read = tail.statistics.into_iter().map(Statistics::read).collect::<Result<Vec<_>>>();
+    let read = tail.statistics.into_iter().map(Stored::read).collect::<Result<Vec<_>>>();
     let mut statistics = read.map_err(|error| error.at(place(start)))?.into_iter();
     let columns = tail.types.into_iter().map(|of| OrcColumn {
         kind: of.kind,
@@ -67,7 +68,7 @@ pub fn orc_summary(
         attributes: of.attributes,
         precision: of.precision,
         scale: of.scale,
-        statistics: statistics.next(),
+        statistics: statistics.next().map(|stored| stored.of(tail.rows)),
     });
     Ok(Ok(OrcSummary {
         rows: tail.rows,
