@@ -1,4 +1,4 @@
-"""Which partition `describe_files` finds a file in: by its bounds, by its folders, and where it cannot tell."""
+"""Which partition `describe_files` finds a file in: by its bounds, by its folders, or where neither tells."""
 
 from __future__ import annotations
 
