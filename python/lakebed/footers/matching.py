@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from lakebed._columns import Column
-    from lakebed.footers.footer import FileColumn
+    from lakebed.footers.footer import Convert, FileColumn
 
 NAME_MAPPING = "schema.name-mapping.default"
 """Iceberg's property with the names that columns have in files without ids."""
@@ -24,12 +24,14 @@ class Match:
     """What a file has of a table's columns.
 
     Attributes: leaves, of each primitive column by its path the one of the file; nullable, paths of required
-        columns that the file allows to be null; absent, required columns that the file lacks.
+        columns that the file allows to be null; absent, required columns that the file lacks; converters,
+        of leaves what makes their bounds the table's, kept for the files of this schema.
     """
 
     leaves: dict[str, FileColumn] = field(default_factory=dict)
     nullable: list[str] = field(default_factory=list)
     absent: list[str] = field(default_factory=list)
+    converters: dict[str, Convert | None] = field(default_factory=dict)
 
 
 class Matching:

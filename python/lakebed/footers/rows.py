@@ -134,8 +134,12 @@ class _Rows:
         given = match.leaves.get(column.path)
         if given is None or given.number is None:
             return Counts()
-        is_known = bounds and not column.repeated
-        convert = converter(given, column, footer.format, self._target.format) if is_known else None
+        convert = None
+        if bounds and not column.repeated:
+            if column.path not in match.converters:
+                made = converter(given, column, footer.format, self._target.format)
+                match.converters[column.path] = made
+            convert = match.converters[column.path]
         counts = footer.counts(given.number, convert)
         # What lists and maps hold is not counted by rows, and has no bounds: `ParquetMetrics.java`.
         return Counts(size=counts.size) if column.repeated else counts
