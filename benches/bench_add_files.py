@@ -1,5 +1,5 @@
-"""Times files that are added to an Iceberg table by lakebed and by PyIceberg, from their footers, of a storage that
-answers late. See README.md.
+"""Times files that lakebed and PyIceberg add to an Iceberg table, by footers that a storage gives late. See
+README.md.
 """
 
 from __future__ import annotations
@@ -98,10 +98,14 @@ def main() -> None:
     arguments = parser.parse_args()
     import pyiceberg
 
+    threads = os.environ.get("PYICEBERG_MAX_WORKERS", "its own number of")
     print(
-        f"{arguments.files:,} Parquet files of pyarrow {pa.__version__} (zstd, 2 row groups), {arguments.columns} "
-        f"columns, {arguments.milliseconds:g} ms a request; PyIceberg {pyiceberg.__version__} with "
-        f"{os.environ.get('PYICEBERG_MAX_WORKERS', 'its own number of')} threads; {os.cpu_count()} cores",
+        f"{arguments.files:,} Parquet files of pyarrow {pa.__version__} (zstd, 2 row groups)",
+        f"{arguments.columns} columns",
+        f"{arguments.milliseconds:g} ms a request",
+        f"PyIceberg {pyiceberg.__version__} with {threads} threads",
+        f"{os.cpu_count()} cores",
+        sep=", ",
         file=sys.stderr,
     )
     with tempfile.TemporaryDirectory() as folder:
