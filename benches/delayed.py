@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from fsspec import AbstractFileSystem
 from fsspec.implementations.local import LocalFileSystem
@@ -50,10 +50,13 @@ class DelayedFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec has
         self.wait()
         return self._local.info(path)
 
-    def _open(self, path: str, mode: str = "rb", **_: Any) -> io.BytesIO:
-        if mode != "rb":
-            raise NotImplementedError(f"only reading, not {mode!r}")
+    def _open(self, path: str, mode: str = "rb", **_: Any) -> IO[bytes]:
         self.wait()
+        if mode == "wb":
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+            return Path(path).open("wb")
+        if mode != "rb":
+            raise NotImplementedError(f"only reading and writing anew, not {mode!r}")
         return io.BytesIO(Path(path).read_bytes())
 
 

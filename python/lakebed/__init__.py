@@ -6,6 +6,7 @@ from lakebed.cleaning import Cleanup, apply, restore
 from lakebed.commits import CommitOptions, Freed, SchemaChange, StagedCommit, Transaction
 from lakebed.creating import create_table
 from lakebed.describe import describe_file
+from lakebed.describing import describe_files
 from lakebed.errors import CommitConflictError, LakebedError
 from lakebed.explain import Explain
 from lakebed.finding import find_tables
@@ -53,6 +54,7 @@ __all__ = [
     "col",
     "create_table",
     "describe_file",
+    "describe_files",
     "errors",
     "find_tables",
     "health",

@@ -6,14 +6,17 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from lakebed._columns import Column, columns_of, leaves_of
 from lakebed._pyarrow import pa, pc
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator, Sequence
 
     from lakebed.table import Table
 
 _MODE = re.compile(r"none|counts|full|truncate\((\d+)\)")
+_INFERRED = "truncate(16)"
+"""The mode of columns of which nothing is said, in both formats."""
 _SURROGATES = range(0xD800, 0xE000)
 _LAST_CODE_POINT = 0x10FFFF
 
@@ -42,43 +45,104 @@ class Mode:
 
 
 def wanted_metrics(table: Table) -> Iterator[tuple[str, pa.DataType, Mode]]:
-    """The columns that metrics are kept of, by name, in the schema's order.
+    """The columns in no list and no map that metrics are kept of, by name, in the schema's order.
 
     Raises: ValueError for a property that is not a mode.
     """
+    for column, mode in wanted_modes(table, columns_of(table)):
+        if not column.repeated:
+            yield column.path, column.shown, mode
+
+
+def wanted_modes(table: Table, columns: Sequence[Column]) -> list[tuple[Column, Mode]]:
+    """The columns that metrics are kept of: of Iceberg those without fields of their own, also in lists and
+    maps, of Paimon the table's columns.
+
+    Args: columns, the table's.
+    Raises: ValueError for a property that is not a mode.
+    Source: Iceberg's `MetricsConfig.java`; Paimon's `StatsCollectorFactories.java`.
+    """
+    of_iceberg = table.format == "iceberg"
+    wanted = leaves_of(columns) if of_iceberg else list(columns)
+    texts = _modes_of_iceberg(table, columns, wanted) if of_iceberg else _modes_of_paimon(table, wanted)
+    modes = [
+        (column, mode_of(column, text, table.format)) for column, text in zip(wanted, texts, strict=True)
+    ]
+    return [one for one in modes if one[1].counts and (one[0].type is not None or one[0].children)]
+
+
+def mode_of(column: Column, text: str = _INFERRED, table_format: str = "iceberg") -> Mode:
+    """A mode for the values of a column: only texts and bytes are cut. Raises: ValueError."""
+    mode, kind = Mode.parse(text), column.type
+    bounds = mode.bounds and kind is not None and _has_bounds(kind, table_format)
+    return Mode(mode.counts, bounds, mode.length if kind in (pa.string(), pa.binary()) else None)
+
+
+def _modes_of_iceberg(table: Table, columns: Sequence[Column], leaves: Sequence[Column]) -> list[str]:
     properties = table.properties
-    if table.format == "iceberg":
-        named, default = "write.metadata.metrics.column.{}", "write.metadata.metrics.default"
-        most = int(properties.get("write.metadata.metrics.max-inferred-column-defaults", "100"))
-        leaves = list(_leaves(table.schema, ""))
-    else:
-        named, default = "fields.{}.stats-mode", "metadata.stats-mode"
-        most = int(properties.get("metadata.stats-keep-first-n-columns", "-1"))
-        leaves = [(field.name, field.type) for field in table.schema]
-    for number, (name, kind) in enumerate(leaves):
-        # Iceberg's bound is on columns without a mode of their own or of the table's, Paimon's on all.
-        beyond = 0 <= most <= number and not (table.format == "iceberg" and default in properties)
-        inferred = "none" if beyond else properties.get(default, "truncate(16)")
-        given = properties.get(named.format(name))
-        mode = Mode.parse(inferred if given is None or (beyond and table.format == "paimon") else given)
-        if mode.counts:
-            bounds = mode.bounds and _has_bounds(kind, table.format)
-            yield name, kind, Mode(mode.counts, bounds, mode.length)
+    named, default = "write.metadata.metrics.column.{}", properties.get("write.metadata.metrics.default")
+    most = int(properties.get("write.metadata.metrics.max-inferred-column-defaults", "100"))
+    inferred = {leaf.path for leaf in leaves} if len(leaves) <= most else _first_of(columns, most)
+    sorted_by = _sorted_by(table)
+    general = default or (_INFERRED if len(leaves) <= most else "none")
+    of_sorted = general if Mode.parse(general).bounds else _INFERRED
+    modes = [default or (_INFERRED if leaf.path in inferred else "none") for leaf in leaves]
+    modes = [of_sorted if leaf.id in sorted_by else mode for leaf, mode in zip(leaves, modes, strict=True)]
+    return [properties.get(named.format(leaf.path), mode) for leaf, mode in zip(leaves, modes, strict=True)]
 
 
-def _leaves(fields: Iterable[pa.Field[Any]], prefix: str) -> Iterator[tuple[str, pa.DataType]]:
-    """The fields in no list and no map that have no fields themselves, by dotted path."""
-    for field in fields:
-        if pa.types.is_struct(field.type):
-            yield from _leaves(field.type, f"{prefix}{field.name}.")
-        elif not pa.types.is_nested(field.type):
-            yield f"{prefix}{field.name}", field.type
+def _first_of(columns: Sequence[Column], most: int) -> set[str]:
+    """The first columns that have no fields: of each level all before those within them."""
+    found: list[str] = []
+
+    def visit(columns: Sequence[Column]) -> None:
+        found.extend(column.path for column in columns if column.kind == "primitive")
+        for column in columns:
+            if len(found) < most:
+                visit(column.children)
+
+    visit(columns)
+    return set(found[:most])
+
+
+def _sorted_by(table: Table) -> set[int]:
+    """The ids of columns that the table is sorted by."""
+    orders = table.metadata_table("sort_orders").to_arrow().to_pylist()
+    fields = [field for order in orders if order["is_default"] for field in order["fields"]]
+    ordered = [field["source_ids"] for field in fields if not field["transform"].startswith("bucket")]
+    return {column for columns in ordered for column in columns}
+
+
+def _modes_of_paimon(table: Table, columns: Sequence[Column]) -> list[str]:
+    properties, named = table.properties, "fields.{}.stats-mode"
+    most = int(properties.get("metadata.stats-keep-first-n-columns", "-1"))
+    default = properties.get("metadata.stats-mode", _INFERRED)
+    # The bound is on all columns, also on those with a mode of their own.
+    return [
+        "none" if 0 <= most <= number else properties.get(named.format(column.name), default)
+        for number, column in enumerate(columns)
+    ]
 
 
 def _has_bounds(kind: pa.DataType, table_format: str) -> bool:
     """Paimon's engine keeps none of binaries."""
     without = table_format == "paimon" and pa.types.is_binary(kind)
     return not (without or pa.types.is_nested(kind) or pa.types.is_null(kind))
+
+
+def cut(lower: Any, upper: Any, mode: Mode) -> tuple[Any, Any]:
+    """Bounds as metadata keeps them: texts and bytes cut as the mode says, and zeros that are not one.
+
+    Args: lower and upper, None where there is none.
+    """
+    # Zeros are equal: a bound of the other sign would leave one of them out.
+    if isinstance(lower, float) and lower == 0:
+        lower = -0.0
+    if isinstance(upper, float) and upper == 0:
+        upper = 0.0
+    if mode.length is None or lower is None or upper is None:
+        return lower, upper
+    return lower[: mode.length], upper_prefix(upper, mode.length)
 
 
 @dataclass
@@ -116,19 +180,15 @@ class ColumnMetrics:
     def bounds(self) -> tuple[Any, Any]:
         """The least and the greatest value, cut as the mode says; None where there is none."""
         lower, upper = self.lower, self.upper
-        if pa.types.is_floating(self.kind) and self.mode.bounds:
-            if self.nans and self.nan_is_greatest:
-                nan = pa.scalar(float("nan"), self.kind)
-                lower, upper = nan if lower is None else lower, nan
-            # Zeros are equal: a bound of the other sign would leave one of them out.
-            lower = pa.scalar(-0.0, self.kind) if lower is not None and lower.as_py() == 0 else lower
-            upper = pa.scalar(0.0, self.kind) if upper is not None and upper.as_py() == 0 else upper
-        length = self.mode.length
-        has_prefixes = pa.types.is_string(self.kind) or pa.types.is_binary(self.kind)
-        if length is None or lower is None or not has_prefixes:
+        if self.nans and self.nan_is_greatest and self.mode.bounds:
+            nan = pa.scalar(float("nan"), self.kind)
+            lower, upper = nan if lower is None else lower, nan
+        is_exact = self.mode.length is None and not pa.types.is_floating(self.kind)
+        if is_exact or lower is None or upper is None:
             return lower, upper
-        least, greatest = lower.as_py()[:length], upper_prefix(upper.as_py(), length)
-        return pa.scalar(least, self.kind), None if greatest is None else pa.scalar(greatest, self.kind)
+        ends = cut(lower.as_py(), upper.as_py(), self.mode)
+        least, greatest = (None if end is None else pa.scalar(end, self.kind) for end in ends)
+        return least, greatest
 
 
 def _most_extreme(bounds: list[Any], which: str) -> Any:

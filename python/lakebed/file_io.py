@@ -19,13 +19,14 @@ from lakebed.storage.protocols import (
     ConcurrentStorage,
     Contents,
     DetailListingStorage,
+    SizedStorage,
     Storage,
     TimedStorage,
     WritableStorage,
 )
 
 
-class FileIOStorage(Storage, ConcurrentStorage):
+class FileIOStorage(Storage, ConcurrentStorage, SizedStorage):
     """The `FileIO` of a catalog's table as a `Storage`, which is pickled with the credentials it has.
 
     Args: io, the `FileIO`; location, the table's.
@@ -55,6 +56,16 @@ class FileIOStorage(Storage, ConcurrentStorage):
     @abstractmethod
     def list(self, prefix: str) -> list[str]:
         """The names directly below a directory; [] where there is none."""
+
+    @reported
+    def size(self, path: str) -> int | None:
+        """The size of a file [bytes]. Raises: FileNotFoundError; OSError as `read`."""
+        self._check(path)
+        return self._size(path)
+
+    @abstractmethod
+    def _size(self, path: str) -> int:
+        """The size of a file [bytes]."""
 
     @abstractmethod
     def _input(self, path: str) -> Any:
@@ -91,6 +102,9 @@ class IcebergFiles(FileIOStorage, WritableStorage):
     def _input(self, path: str) -> Any:
         return self._io.new_input(path).open()
 
+    def _size(self, path: str) -> int:
+        return len(self._io.new_input(path))
+
     @reported
     def write(self, path: str, data: bytes) -> None:
         """Writes a file, which must not be there, or nothing. Raises: OSError as `read`."""
@@ -124,6 +138,9 @@ class PaimonFiles(FileIOStorage, DetailListingStorage, TimedStorage):
 
     def _input(self, path: str) -> Any:
         return self._io.new_input_stream(path)
+
+    def _size(self, path: str) -> int:
+        return int(self._io.get_file_size(path))
 
     @reported
     def list(self, prefix: str) -> list[str]:

@@ -68,6 +68,7 @@ import org.apache.iceberg.Table;
 import org.apache.iceberg.TableMetadata;
 import org.apache.iceberg.TableMetadataParser;
 import org.apache.iceberg.TableOperations;
+import org.apache.iceberg.TableProperties;
 import org.apache.iceberg.TableScan;
 import org.apache.iceberg.TableUtil;
 import org.apache.iceberg.UpdatePartitionSpec;
@@ -75,6 +76,7 @@ import org.apache.iceberg.UpdatePartitionStatistics;
 import org.apache.iceberg.UpdateSchema;
 import org.apache.iceberg.data.IcebergGenerics;
 import org.apache.iceberg.data.Record;
+import org.apache.iceberg.data.TableMigrationUtil;
 import org.apache.iceberg.expressions.Evaluator;
 import org.apache.iceberg.expressions.Expression;
 import org.apache.iceberg.expressions.ExpressionParser;
@@ -88,6 +90,9 @@ import org.apache.iceberg.io.FileIO;
 import org.apache.iceberg.io.InputFile;
 import org.apache.iceberg.io.LocationProvider;
 import org.apache.iceberg.io.OutputFile;
+import org.apache.iceberg.mapping.MappingUtil;
+import org.apache.iceberg.mapping.NameMapping;
+import org.apache.iceberg.mapping.NameMappingParser;
 import org.apache.iceberg.rest.responses.PlanTableScanResponseParser;
 import org.apache.iceberg.types.Conversions;
 import org.apache.iceberg.types.Type;
@@ -168,6 +173,7 @@ public final class IcebergEngine {
                 request.get("files").forEach(path -> delete.deleteFile(path.asText()));
                 delete.commit();
             }
+            case "add_files" -> addFiles(table, request);
             case "rewrite_manifests" -> table.rewriteManifests().clusterBy(file -> file.partition().toString()).commit();
             default -> throw new IllegalArgumentException(operation);
         }
@@ -337,6 +343,28 @@ public final class IcebergEngine {
             rows.forEach(row -> found.add(String.valueOf(row.getField(column))));
         }
         return found;
+    }
+
+    /** Appends the files in a folder, with the values of its partition, as the procedure `add_files` for Spark does. */
+    private static void addFiles(Table table, JsonNode request) {
+        if (!table.properties().containsKey(TableProperties.DEFAULT_NAME_MAPPING)) {
+            String mapping = NameMappingParser.toJson(MappingUtil.create(table.schema()));
+            table.updateProperties().set(TableProperties.DEFAULT_NAME_MAPPING, mapping).commit();
+        }
+        NameMapping mapping = NameMappingParser.fromJson(table.properties().get(TableProperties.DEFAULT_NAME_MAPPING));
+        Map<String, String> partition = new LinkedHashMap<>();
+        request.get("partition").fields().forEachRemaining(one -> partition.put(one.getKey(), one.getValue().asText()));
+        AppendFiles append = table.newAppend();
+        TableMigrationUtil.listPartition(
+                        partition,
+                        request.get("folder").asText(),
+                        request.get("format").asText(),
+                        table.spec(),
+                        new Configuration(),
+                        MetricsConfig.forTable(table),
+                        mapping)
+                .forEach(append::appendFile);
+        append.commit();
     }
 
     /** The rows of a snapshot's partition statistics, of the current one where none is named. */

@@ -35,6 +35,7 @@ import org.apache.paimon.deletionvectors.DeletionVector;
 import org.apache.paimon.deletionvectors.append.BaseAppendDeleteFileMaintainer;
 import org.apache.paimon.disk.IOManager;
 import org.apache.paimon.fileindex.FileIndexFormat;
+import org.apache.paimon.format.SimpleColStats;
 import org.apache.paimon.fs.ByteArraySeekableStream;
 import org.apache.paimon.fs.Path;
 import org.apache.paimon.fs.SeekableInputStream;
@@ -48,6 +49,7 @@ import org.apache.paimon.manifest.FileKind;
 import org.apache.paimon.manifest.IndexManifestEntry;
 import org.apache.paimon.manifest.ManifestEntry;
 import org.apache.paimon.manifest.ManifestFileMeta;
+import org.apache.paimon.migrate.FileMetaUtils;
 import org.apache.paimon.operation.BaseAppendFileStoreWrite;
 import org.apache.paimon.operation.LocalOrphanFilesClean;
 import org.apache.paimon.predicate.PredicateBuilder;
@@ -157,6 +159,7 @@ public final class PaimonEngine {
             case "postponed" -> postponed();
             case "rows" -> rows(table);
             case "file_indexes" -> fileIndexes();
+            case "footer" -> footer(new Path(request.get("file").asText()), request.get("format").asText());
             case "expire" -> expire(request);
             case "orphans" -> orphans(request.get("older_than").asLong());
             case "alter" -> alter(request);
@@ -166,6 +169,21 @@ public final class PaimonEngine {
             }
             default -> committed(operation, request);
         };
+    }
+
+    /** What the migration of other tables takes from a file's footer: per column lower and upper bound, and nulls. */
+    private Map<String, Object> footer(Path file, String format) throws Exception {
+        SimpleColStats[] found = FileMetaUtils.createSimpleStatsExtractor(table, format)
+                .extract(table.fileIO(), file, table.fileIO().getFileSize(file));
+        Map<String, Object> columns = new TreeMap<>();
+        for (int place = 0; place < found.length; place++) {
+            List<Object> stats = new ArrayList<>();
+            for (Object one : new Object[] {found[place].min(), found[place].max(), found[place].nullCount()}) {
+                stats.add(one == null ? null : String.valueOf(one));
+            }
+            columns.put(table.rowType().getFieldNames().get(place), stats);
+        }
+        return columns;
     }
 
     /** What would be deleted; nothing is. */

@@ -27,6 +27,7 @@ __all__ = [
     "ReadableStorage",
     "RemovalErrors",
     "RemovingStorage",
+    "SizedStorage",
     "Storage",
     "TimedStorage",
     "WritableStorage",
@@ -135,12 +136,17 @@ class RemovingStorage(Protocol):
 
 
 @runtime_checkable
-class CopyingStorage(Protocol):
-    """A storage that copies files within itself; a quarantine needs it."""
+class SizedStorage(Protocol):
+    """A storage that knows the sizes of files; of others `describe_files` reads them whole."""
 
     @abstractmethod
     def size(self, path: str) -> int | None:
         """The size of a file [bytes]; None where there is none."""
+
+
+@runtime_checkable
+class CopyingStorage(SizedStorage, Protocol):
+    """A storage that copies files within itself; a quarantine needs it."""
 
     @abstractmethod
     def copy(self, path: str, target: str) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakebed import _html, _native, _overview
 from lakebed._pyarrow import pa
+from lakebed.commits.adding import add_files
 from lakebed.commits.change import Freed
 from lakebed.commits.changes import Changes
 from lakebed.commits.transaction import Staging, Transaction, commit
@@ -75,6 +76,8 @@ class Table(Changes["Table", Freed]):
     dangling_deletes = jobs.dangling_deletes
     repair_plan = jobs.repair_plan
     verify = jobs.verify
+
+    add_files = add_files
 
     @property
     def format(self) -> str:

@@ -51,6 +51,7 @@ mod input;
 mod orc;
 mod parquet;
 mod projection;
+mod summary;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -62,9 +63,11 @@ use lakebed_avro::{Error, ErrorKind, Limits, Location, Result};
 
 pub use self::encryption::{FileKey, OVERHEAD};
 use self::orc::OrcFile;
+pub use self::orc::{OrcColumn, OrcSummary, orc_summary};
 use self::parquet::ParquetFile;
-pub use self::parquet::{RowGroupPlace, row_groups};
+pub use self::parquet::{ParquetElement, ParquetSummary, RowGroupPlace, parquet_summary, row_groups};
 use self::projection::FieldSelection;
+pub use self::summary::{Bound, Statistics};
 
 /// The number of rows of a batch, except the last.
 const BATCH_ROWS: usize = 8192;

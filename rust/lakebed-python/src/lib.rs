@@ -35,6 +35,7 @@ mod _native {
         arrow::check_names,
         avro::{avro_blocks, avro_header, avro_read, avro_write},
         boundary::panic,
+        columnar::{orc_footer, parquet_footer},
         experimental::{
             decode_mumbling, encode_mumbling, iceberg_read_content_entries, iceberg_read_live_files,
             iceberg_write_content_entries,

@@ -9,7 +9,10 @@ use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
 use arrow_schema::SchemaRef;
 use lakebed_avro::Limits;
-pub use lakebed_columnar::Format;
+pub use lakebed_columnar::{
+    Bound, Format, OrcColumn, OrcSummary, ParquetElement, ParquetSummary, Statistics, orc_summary,
+    parquet_summary,
+};
 use lakebed_columnar::{File, FileKey};
 
 use crate::error::Result;

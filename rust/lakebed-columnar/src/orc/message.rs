@@ -13,8 +13,10 @@ pub(super) struct Message(Input);
 pub(super) enum Value {
     Number(u64),
     Bytes(Input),
-    /// Eight or four bytes, which no field read here has.
-    Fixed,
+    /// Eight bytes, of a floating-point number.
+    Eight([u8; 8]),
+    /// Four bytes, which no field read here has.
+    Four,
 }
 
 impl Message {
@@ -31,12 +33,12 @@ impl Message {
         let tag = input.varint()?;
         let value = match tag & 7 {
             0 => Value::Number(input.varint()?),
-            1 => input.array::<8>().map(|_| Value::Fixed)?,
+            1 => Value::Eight(input.array()?),
             2 => {
                 let length = input.length()?;
                 Value::Bytes(input.split(length)?)
             }
-            5 => input.array::<4>().map(|_| Value::Fixed)?,
+            5 => input.array::<4>().map(|_| Value::Four)?,
             _ => return Err(wrong()),
         };
         Ok(Some((tag >> 3, value)))
@@ -46,6 +48,10 @@ impl Message {
 impl Value {
     pub(super) fn number(self) -> Result<u64> {
         if let Value::Number(number) = self { Ok(number) } else { Err(wrong()) }
+    }
+
+    pub(super) fn eight(self) -> Result<[u8; 8]> {
+        if let Value::Eight(bytes) = self { Ok(bytes) } else { Err(wrong()) }
     }
 
     pub(super) fn bytes(self) -> Result<Input> {
@@ -72,7 +78,7 @@ impl Value {
                     numbers.push(packed.varint()?);
                 }
             }
-            Value::Fixed => return Err(wrong()),
+            Value::Eight(_) | Value::Four => return Err(wrong()),
         }
         Ok(())
     }

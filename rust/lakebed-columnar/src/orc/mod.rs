@@ -7,7 +7,9 @@ mod chunks;
 mod column;
 mod integers;
 mod message;
+mod statistics;
 mod stripe;
+mod summary;
 mod tail;
 mod text;
 mod timestamp;
@@ -19,6 +21,8 @@ use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_buffer::Buffer;
 use arrow_schema::{Schema, SchemaRef};
 use lakebed_avro::{Limits, Location, Result};
+
+pub use self::summary::{OrcColumn, OrcSummary, orc_summary};
 
 use self::chunks::Chunks;
 use self::column::Column;
@@ -61,7 +65,7 @@ impl OrcFile {
     /// Reads the end of a file.
     pub(crate) fn open(bytes: Buffer, wanted: &FieldSelection, limits: Limits) -> Result<OrcFile> {
         let mut budget = Budget::new(limits);
-        let tail = Tail::read(&bytes, &mut budget)?;
+        let tail = Tail::read(&bytes, 0, &mut budget)?;
         let root = Node::tree(&tail.types, &budget.limits)?;
         let schema = Arc::new(Schema::new(root.fields()));
         let wanted = root.wanted(wanted);

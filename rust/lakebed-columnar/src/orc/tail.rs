@@ -22,6 +22,8 @@ pub(super) struct Tail {
     pub(super) compression: Compression,
     pub(super) stripes: Vec<Stripe>,
     pub(super) types: Vec<TypeMessage>,
+    /// The statistics of each type, in the same order; fewer, or none, where the writer has written none.
+    pub(super) statistics: Vec<Message>,
     pub(super) rows: u64,
 }
 
@@ -56,35 +58,59 @@ impl Stripe {
 }
 
 impl Tail {
-    /// Reads the postscript and the footer.
+    /// Reads the postscript and the footer from the end of a file, of which `skipped` bytes are before it.
     ///
     /// # Errors
     /// `Truncated`, `Length`, `Count`, `Codec`, `UnknownCodec`, `Unsupported`, `Limit`; placed at the
     /// malformed part.
-    pub(super) fn read(file: &Buffer, budget: &mut Budget) -> Result<Tail> {
-        let bytes = file.as_slice();
-        let (length, rest) = bytes.split_last().ok_or_else(ends)?;
-        let at = rest.len().checked_sub(usize::from(*length));
-        let at = at.ok_or_else(|| wrong("the postscript is longer than the file"))?;
-        let placed = |error: Error| error.at(place(at));
-        let (footer_length, compression) = postscript(slice(file, at, rest.len())?).map_err(placed)?;
-        let footer_at = usize::try_from(footer_length).ok().and_then(|length| at.checked_sub(length));
-        let footer_at = footer_at.ok_or_else(|| placed(wrong("the footer is longer than the file")))?;
+    pub(super) fn read(file: &Buffer, skipped: u64, budget: &mut Budget) -> Result<Tail> {
+        let Postscript { at, footer_at, compression } = Postscript::read(file, skipped)?;
         let placed = |error: Error| error.at(place(footer_at));
-        let footer = slice(file, footer_at, at)?;
+        let within =
+            |at: u64| at.checked_sub(skipped).and_then(|at| usize::try_from(at).ok()).ok_or_else(ends);
+        let footer = slice(file, within(footer_at)?, within(at)?)?;
         let most = usize::try_from(budget.limits.max_header_bytes).unwrap_or(usize::MAX);
         let footer = Chunks::new(compression).all(footer, most, "max_header_bytes").map_err(placed)?;
-        let (stripes, types, rows) = footer_of(Message::new(footer), &budget.limits).map_err(placed)?;
-        let tail = Tail { compression, stripes, types, rows };
+        let mut tail =
+            Tail { compression, stripes: Vec::new(), types: Vec::new(), statistics: Vec::new(), rows: 0 };
+        tail.footer(Message::new(footer), &budget.limits).map_err(placed)?;
         tail.check(footer_at).map_err(placed)?;
         Ok(tail)
     }
 
+    fn footer(&mut self, mut footer: Message, limits: &Limits) -> Result<()> {
+        while let Some((number, value)) = footer.field()? {
+            match number {
+                3 => {
+                    let stripe = stripe(value.message()?)?;
+                    // An encoded stripe takes at least a byte: more stripes than bytes are refused at once.
+                    if stripe.footer_length == 0 {
+                        return Err(wrong("a stripe without a footer"));
+                    }
+                    self.stripes.push(stripe);
+                }
+                4 if self.types.len() as u64 >= limits.max_schema_nodes => {
+                    let more = limits.max_schema_nodes.saturating_add(1);
+                    return Err(Limits::exceeded("max_schema_nodes", limits.max_schema_nodes, more));
+                }
+                4 => self.types.push(TypeMessage::read(value.message()?)?),
+                6 => self.rows = value.number()?,
+                // More of them than types are of no column.
+                7 if (self.statistics.len() as u64) < limits.max_schema_nodes => {
+                    self.statistics.push(value.message()?);
+                }
+                10 => return Err(unsupported("encrypted")),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
     /// Checks that stripes follow each other before the footer, and have as many rows as it records.
-    fn check(&self, footer_at: usize) -> Result<()> {
+    fn check(&self, footer_at: u64) -> Result<()> {
         let (mut end, mut rows) = (0, 0_u64);
         for stripe in &self.stripes {
-            let stripe_end = stripe.end().filter(|last| *last <= footer_at as u64);
+            let stripe_end = stripe.end().filter(|last| *last <= footer_at);
             let stripe_end = stripe_end.ok_or_else(|| wrong("a stripe reaches beyond the footer"))?;
             if stripe.offset < end || stripe.footer_length == 0 {
                 return Err(wrong("stripes overlap"));
@@ -108,8 +134,35 @@ pub(super) fn slice(file: &Buffer, start: usize, end: usize) -> Result<Input> {
 }
 
 /// A place in the file.
-pub(super) fn place(offset: usize) -> Location {
-    Location { offset: Some(offset as u64), ..Location::default() }
+pub(super) fn place(offset: u64) -> Location {
+    Location { offset: Some(offset), ..Location::default() }
+}
+
+/// The postscript's place, and what it says: offsets in the whole file.
+struct Postscript {
+    at: u64,
+    footer_at: u64,
+    compression: Compression,
+}
+
+impl Postscript {
+    fn read(file: &Buffer, skipped: u64) -> Result<Postscript> {
+        let bytes = file.as_slice();
+        let (length, rest) = bytes.split_last().ok_or_else(ends)?;
+        let start = rest.len().checked_sub(usize::from(*length));
+        let start = start.ok_or_else(|| wrong("the postscript is longer than the file"))?;
+        let at = skipped.saturating_add(start as u64);
+        let placed = |error: Error| error.at(place(at));
+        let (footer_length, compression) = postscript(slice(file, start, rest.len())?).map_err(placed)?;
+        let footer_at = at.checked_sub(footer_length);
+        let footer_at = footer_at.ok_or_else(|| placed(wrong("the footer is longer than the file")))?;
+        Ok(Postscript { at, footer_at, compression })
+    }
+}
+
+/// Where the footer starts in the file, by the end of it, before which `skipped` bytes are.
+pub(super) fn footer_start(end: &Buffer, skipped: u64) -> Result<u64> {
+    Postscript::read(end, skipped).map(|postscript| postscript.footer_at)
 }
 
 /// The footer's length, and the compression.
@@ -142,31 +195,6 @@ fn postscript(bytes: Input) -> Result<(u64, Compression)> {
     }
     let block_bytes = usize::try_from(block_bytes).unwrap_or(usize::MAX);
     Ok((footer_length, Compression { codec, block_bytes }))
-}
-
-fn footer_of(mut footer: Message, limits: &Limits) -> Result<(Vec<Stripe>, Vec<TypeMessage>, u64)> {
-    let (mut stripes, mut types, mut rows) = (Vec::new(), Vec::new(), 0);
-    while let Some((number, value)) = footer.field()? {
-        match number {
-            3 => {
-                let stripe = stripe(value.message()?)?;
-                // An encoded stripe takes at least a byte: more stripes than bytes are refused at once.
-                if stripe.footer_length == 0 {
-                    return Err(wrong("a stripe without a footer"));
-                }
-                stripes.push(stripe);
-            }
-            4 if types.len() as u64 >= limits.max_schema_nodes => {
-                let more = limits.max_schema_nodes.saturating_add(1);
-                return Err(Limits::exceeded("max_schema_nodes", limits.max_schema_nodes, more));
-            }
-            4 => types.push(TypeMessage::read(value.message()?)?),
-            6 => rows = value.number()?,
-            10 => return Err(unsupported("encrypted")),
-            _ => {}
-        }
-    }
-    Ok((stripes, types, rows))
 }
 
 fn stripe(mut message: Message) -> Result<Stripe> {

@@ -14,12 +14,12 @@ use crate::projection::FieldSelection;
 /// A type of the footer.
 #[derive(Default)]
 pub(super) struct TypeMessage {
-    kind: u64,
-    subtypes: Vec<u64>,
-    names: Vec<String>,
-    attributes: HashMap<String, String>,
-    precision: u64,
-    scale: u64,
+    pub(super) kind: u64,
+    pub(super) subtypes: Vec<u64>,
+    pub(super) names: Vec<String>,
+    pub(super) attributes: HashMap<String, String>,
+    pub(super) precision: u64,
+    pub(super) scale: u64,
 }
 
 impl TypeMessage {

@@ -17,6 +17,8 @@ use crate::{ENCRYPTED, FileKey};
 
 /// The magic at both ends of a file.
 const MAGIC: &[u8; 4] = b"PAR1";
+/// The bytes behind a footer: its length and the magic.
+const TRAILER: u64 = 8;
 
 /// The content of a footer.
 pub(super) struct Footer {
@@ -66,6 +68,11 @@ pub(super) enum Logical {
         bits: i64,
         signed: bool,
     },
+    /// Of a column of nothing but nulls, whatever its physical type.
+    Null,
+    Bson,
+    Uuid,
+    Float16,
     Other,
 }
 
@@ -112,22 +119,11 @@ impl Footer {
         limits: &Limits,
         key: Option<&Arc<FileKey>>,
     ) -> Result<(Footer, Option<Decryption>)> {
-        let bytes = file.as_slice();
-        let (rest, magic) = bytes.split_last_chunk::<4>().ok_or_else(ends)?;
-        let (rest, length) = rest.split_last_chunk::<4>().ok_or_else(ends)?;
-        let is_encrypted = magic == ENCRYPTED;
-        if magic != MAGIC && !is_encrypted {
-            return Err(Error::new(ErrorKind::Truncated, "the file does not end in its magic"));
-        }
-        let length = u64::from(u32::from_le_bytes(*length));
-        if length > limits.max_header_bytes {
-            return Err(Limits::exceeded("max_header_bytes", limits.max_header_bytes, length));
-        }
-        let at = usize::try_from(length).ok().and_then(|length| rest.len().checked_sub(length));
-        let at = at.ok_or_else(|| wrong("the footer is longer than the file"))?;
-        let begins = from.saturating_add(at as u64);
+        let place = place_of(file, from.saturating_add(file.len() as u64), limits)?;
+        let begins = place.offset;
+        let footer = place.within(file).ok_or_else(|| wrong("the footer is longer than the file"))?;
+        let is_encrypted = file.ends_with(ENCRYPTED);
         let place = || Location { offset: Some(begins), ..Location::default() };
-        let footer = Input::new(file.slice_with_length(at, rest.len().saturating_sub(at)));
         let (plain, decryption) = if is_encrypted {
             let (plain, decryption) =
                 Decryption::of_footer(footer, key).map_err(|error| error.at(place()))?;
@@ -153,6 +149,46 @@ impl Footer {
             return Err(Error::new(ErrorKind::Count, message));
         }
         Ok(self)
+    }
+}
+
+/// The place of a footer in its file.
+pub(super) struct Place {
+    pub(super) offset: u64,
+    length: u64,
+    file_bytes: u64,
+}
+
+/// The place of the footer of a file of `file_bytes` bytes, by the last eight of them.
+///
+/// # Errors
+/// `Truncated` without its magic, `Length`, `Limit`.
+pub(super) fn place_of(end: &Buffer, file_bytes: u64, limits: &Limits) -> Result<Place> {
+    let (rest, magic) = end.as_slice().split_last_chunk::<4>().ok_or_else(ends)?;
+    let (_, length) = rest.split_last_chunk::<4>().ok_or_else(ends)?;
+    if magic != MAGIC && magic != ENCRYPTED {
+        return Err(Error::new(ErrorKind::Truncated, "the file does not end in its magic"));
+    }
+    let length = u64::from(u32::from_le_bytes(*length));
+    if length > limits.max_header_bytes {
+        return Err(Limits::exceeded("max_header_bytes", limits.max_header_bytes, length));
+    }
+    let offset = file_bytes.checked_sub(TRAILER).and_then(|at| at.checked_sub(length));
+    let offset = offset.ok_or_else(|| wrong("the footer is longer than the file"))?;
+    Ok(Place { offset, length, file_bytes })
+}
+
+impl Place {
+    /// The footer, by the last bytes of the file; `None` where it begins before them.
+    pub(super) fn within(&self, end: &Buffer) -> Option<Input> {
+        let start = (end.len() as u64).checked_sub(self.needed())?;
+        let (start, length) = (usize::try_from(start).ok()?, usize::try_from(self.length).ok()?);
+        Some(Input::new(end.slice_with_length(start, length)))
+    }
+
+    /// How many of the file's last bytes have all of it.
+    pub(super) fn needed(&self) -> u64 {
+        self.file_bytes.saturating_sub(self.offset)
     }
 }
 
@@ -200,7 +236,7 @@ fn key_value(thrift: &mut Compact, kind: Kind) -> Result<[String; 2]> {
     Ok([key, value])
 }
 
-fn element(thrift: &mut Compact, kind: Kind) -> Result<Element> {
+pub(super) fn element(thrift: &mut Compact, kind: Kind) -> Result<Element> {
     let mut element = Element::default();
     thrift.fields(kind, |thrift, number, kind| {
         match number {
@@ -226,7 +262,11 @@ fn logical(thrift: &mut Compact, kind: Kind) -> Result<Option<Logical>> {
     let mut logical = None;
     thrift.fields(kind, |thrift, number, kind| {
         logical = Some(match number {
-            1 | 4 | 11 => Logical::Text,
+            1 | 4 | 12 => Logical::Text,
+            11 => Logical::Null,
+            13 => Logical::Bson,
+            14 => Logical::Uuid,
+            15 => Logical::Float16,
             2 => Logical::Map,
             3 => Logical::List,
             6 => Logical::Date,

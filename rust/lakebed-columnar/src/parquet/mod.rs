@@ -12,6 +12,7 @@ mod leaf;
 mod levels;
 mod page;
 mod schema;
+mod summary;
 mod thrift;
 mod values;
 
@@ -22,6 +23,8 @@ use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_buffer::Buffer;
 use arrow_schema::{Schema, SchemaRef};
 use lakebed_avro::{Error, ErrorKind, Limits, Location, Result};
+
+pub use self::summary::{ParquetElement, ParquetSummary, parquet_summary};
 
 use self::assemble::assemble;
 use self::decryption::Decryption;

@@ -180,11 +180,7 @@ impl<'e> Walk<'e> {
         if element.physical.is_some() && element.children == 0 {
             return self.leaf(element, level);
         }
-        let annotated = element.logical.or(match element.converted {
-            Some(3) => Some(Logical::List),
-            Some(1 | 2) => Some(Logical::Map),
-            _ => None,
-        });
+        let annotated = annotation(element);
         let below = self.elements.as_slice().first();
         let repeated = below.filter(|below| element.children == 1 && below.repetition == REPEATED);
         let items = level.deeper(1)?;
@@ -268,12 +264,14 @@ fn map(element: &Element, entries: [Column; 2], items: Nesting, defined: u8) -> 
     column(element, DataType::Map(pairs, false), defined, Shape::Map { items, entries: Box::new(entries) })
 }
 
-/// The Arrow type of a leaf column; `None` for unsupported types.
+/// What an element is annotated with, in the words of today where a writer used the old ones.
 #[allow(clippy::arithmetic_side_effects, reason = "the numbers were matched just before")]
-fn data_type(element: &Element, physical: Physical) -> Option<DataType> {
+pub(super) fn annotation(element: &Element) -> Option<Logical> {
     let decimal = Logical::Decimal { precision: element.precision, scale: element.scale };
     let converted = match element.converted {
         Some(0 | 4 | 19) => Some(Logical::Text),
+        Some(1 | 2) => Some(Logical::Map),
+        Some(3) => Some(Logical::List),
         Some(5) => Some(decimal),
         Some(6) => Some(Logical::Date),
         Some(unit @ (7 | 8)) => Some(Logical::Time { unit: unit - 6 }),
@@ -282,7 +280,12 @@ fn data_type(element: &Element, physical: Physical) -> Option<DataType> {
         Some(width @ 15..=18) => Some(Logical::Integer { bits: 8 << (width - 15), signed: true }),
         _ => None,
     };
-    let logical = element.logical.or(converted);
+    element.logical.or(converted)
+}
+
+/// The Arrow type of a leaf column; `None` for unsupported types.
+fn data_type(element: &Element, physical: Physical) -> Option<DataType> {
+    let logical = annotation(element);
     if let Some(Logical::Decimal { precision, scale }) = logical {
         let precision = u8::try_from(precision).ok().filter(|precision| (1..=38).contains(precision))?;
         let scale =
