@@ -64,6 +64,8 @@ def test_a_longer_footer_takes_a_second(tmp_path: Path, write):
     (_, (_, start, end)) = storage.reads
     assert len(storage.reads) == 2
     assert end == path.stat().st_size
+    assert start is not None
+    assert end is not None
     assert end - start > 64 << 10
     assert rows["stats"].type.num_fields == 600
 

@@ -107,8 +107,8 @@ def rows_of(table: lakebed.Table) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: str(row["file_path"]))
 
 
-SAME = ("file_path", "file_format", "partition", "record_count", "file_size_in_bytes", "column_sizes")
-SAME += ("value_counts", "null_value_counts", "nan_value_counts", "lower_bounds", "upper_bounds")
+SAME = ["file_path", "file_format", "partition", "record_count", "file_size_in_bytes", "column_sizes"]
+SAME += ["value_counts", "null_value_counts", "nan_value_counts", "lower_bounds", "upper_bounds"]
 
 
 @each_iceberg_release

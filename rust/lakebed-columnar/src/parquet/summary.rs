@@ -5,7 +5,7 @@
 use arrow_buffer::Buffer;
 use lakebed_avro::{Error, ErrorKind, Limits, Location, Result};
 
-use super::footer::{Element, Logical, element, place_of, unsigned};
+use super::footer::{Element, Logical, TRAILER, element, place_of, unsigned};
 use super::schema::{Column, annotation};
 use super::thrift::{Compact, Kind};
 use crate::ENCRYPTED;
@@ -51,7 +51,8 @@ pub fn parquet_summary(
     limits: Limits,
 ) -> Result<std::result::Result<ParquetSummary, u64>> {
     let limits = limits.capped();
-    let place = place_of(end, file_bytes, &limits)?;
+    let trailer = Location { offset: Some(file_bytes.saturating_sub(TRAILER)), ..Location::default() };
+    let place = place_of(end, file_bytes, &limits).map_err(|error| error.at(trailer))?;
     if end.ends_with(ENCRYPTED) {
         return Err(Error::new(ErrorKind::Encryption, "the footer is encrypted"));
     }
