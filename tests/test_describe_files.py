@@ -18,7 +18,7 @@ import thrift_footers
 from raising import raises
 
 import lakebed
-from lakebed.errors import LakebedError, SchemaError, UnsupportedError
+from lakebed.errors import EncryptionError, LakebedError, SchemaError, UnsupportedError
 from shared_data import PROJECT
 
 ROWS = pa.table({"id": pa.array([1, 2, 3], pa.int64()), "text": ["b", None, "é"]})
@@ -339,4 +339,26 @@ def test_a_footer_is_bounded(tmp_path: Path):
         content[-8:-4] = length.to_bytes(4, "little")
         path.write_bytes(content)
         with raises(LakebedError, kind=kind, path=str(path)):
+            lakebed.describe_files([path])
+
+
+def test_encrypted_files_are_refused(tmp_path: Path):
+    encryption = pytest.importorskip("pyarrow.parquet.encryption")
+
+    class Keys(encryption.KmsClient):  # type: ignore[misc,name-defined]
+        """Wraps no key."""
+
+        def wrap_key(self, key: bytes, _: str) -> str:
+            return key.hex()
+
+    factory = encryption.CryptoFactory(lambda _: Keys())
+    for plain, message in ((False, "the footer is encrypted"), (True, "columns are encrypted")):
+        how = encryption.EncryptionConfiguration(
+            footer_key="footer", column_keys={"column": ["id"]}, plaintext_footer=plain
+        )
+        keys = factory.file_encryption_properties(encryption.KmsConnectionConfig(), how)
+        path = tmp_path / f"{plain}.parquet"
+        with pq.ParquetWriter(path, ROWS.schema, encryption_properties=keys) as writer:
+            writer.write_table(ROWS)
+        with raises(EncryptionError, message, kind="encryption", path=str(path)):
             lakebed.describe_files([path])

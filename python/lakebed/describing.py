@@ -55,7 +55,7 @@ def describe_files(paths: Any, table: Table | None = None, *, storage: object | 
     Raises: SchemaError with the file as `.path` and the column as `.field`: a column that the table does not
         have, a type that its readers do not take, a required column that is absent, may be null or is; rows
         of two partitions; a file whose partition nothing tells. CorruptError and its kin, with `.path` and
-        `.offset` (a damaged footer, a file without one), EncryptionError (an encrypted footer),
+        `.offset` (a damaged footer, a file without one), EncryptionError (an encrypted footer or column),
         UnsupportedError (another format; rows of buckets that no folder tells), LimitError (a footer over
         `LIMITS.max_header_bytes`), FileNotFoundError and other OSErrors. Nothing is skipped in silence.
     Cost: one request for the last 64 KiB of a file, and one for its size where that is not known; a second

@@ -340,6 +340,7 @@ fn group(thrift: &mut Compact, kind: Kind) -> Result<Group> {
 }
 
 fn chunk(thrift: &mut Compact, kind: Kind) -> Result<Chunk> {
+    // Of a plain footer with encrypted columns, which has their sizes.
     let (mut chunk, mut encrypted) = (None, false);
     thrift.fields(kind, |thrift, number, kind| {
         match number {
@@ -353,11 +354,10 @@ fn chunk(thrift: &mut Compact, kind: Kind) -> Result<Chunk> {
         }
         Ok(true)
     })?;
-    match chunk {
-        Some(chunk) => Ok(chunk),
-        None if encrypted => Err(Error::new(ErrorKind::Encryption, "columns are encrypted")),
-        None => Err(Error::new(ErrorKind::Schema, "a column without metadata")),
+    if encrypted {
+        return Err(Error::new(ErrorKind::Encryption, "columns are encrypted"));
     }
+    chunk.ok_or_else(|| Error::new(ErrorKind::Schema, "a column without metadata"))
 }
 
 fn metadata(thrift: &mut Compact, kind: Kind) -> Result<Chunk> {
