@@ -119,6 +119,12 @@ def test_storages_of_libraries(tmp_path: Path):
     for path in paths:
         store.put(f"x/deep/{Path(path).name}", Path(path).read_bytes())
     found.append(lakebed.describe_files("memory:///x", storage=store))
+    for one in (
+        lakebed.describe_files("memory://bucket/x/deep/00000.parquet", storage=memory),
+        lakebed.describe_files("memory:///x/deep/00000.parquet", storage=store),
+        lakebed.describe_files(paths[0]),
+    ):
+        assert one.drop(["file_path"]).to_pylist() == expected[:1]
     found += [lakebed.describe_files(f"file://{tmp_path}/x"), lakebed.describe_files(tmp_path / "x")]
     for rows in found:
         assert rows.drop(["file_path"]).to_pylist() == expected
