@@ -132,6 +132,19 @@ def test_bounds_that_are_no_values_are_none(tmp_path: Path):
     assert bounds(path, "text") == (None, None)
 
 
+def test_bounds_that_contradict_each_other_are_none(tmp_path: Path):
+    def exchanged(footer: thrift_footers.Struct) -> None:
+        for one in thrift_footers.statistics(footer):
+            one[thrift_footers.MIN], one[thrift_footers.MAX] = (
+                one[thrift_footers.MAX],
+                one[thrift_footers.MIN],
+            )
+
+    path = thrift_footers.edited(written(tmp_path), exchanged)
+    assert bounds(path, "id") == bounds(path, "text") == (None, None)
+    assert stats(path)["text"]["null_count"] == 1
+
+
 def test_floats(tmp_path: Path):
     rows = pa.table({"x": [1.0, math.nan, 0.0], "y": [math.nan] * 3, "z": pa.array([-0.0] * 3, pa.float32())})
     path = written(tmp_path, rows)

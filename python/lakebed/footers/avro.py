@@ -132,6 +132,10 @@ class _Bytes:
                 return (value >> 1) ^ -(value & 1)
         raise self.wrong("a number of more than 64 bits", "varint", self.at)
 
+    def over(self, message: str) -> LimitError:
+        text = f"{message} (byte {self.at}, {self._path})"
+        return LimitError(text, kind="limit", path=self._path, offset=self.at)
+
     def wrong(self, message: str, kind: str, at: int) -> CorruptError:
         return CorruptError(f"{message} (byte {at}, {self._path})", kind=kind, path=self._path, offset=at)
 
@@ -158,8 +162,7 @@ def _text(bytes_: _Bytes, limits: Limits) -> bytes:
     if length < 0:
         raise bytes_.wrong("a text of negative length", "length", bytes_.at)
     if bytes_.at + length > limits.max_header_bytes:
-        message = f"a header of more than max_header_bytes, {limits.max_header_bytes}"
-        raise LimitError(message, kind="limit", offset=bytes_.at)
+        raise bytes_.over(f"a header of more than max_header_bytes, {limits.max_header_bytes}")
     return bytes_.take(length)
 
 

@@ -6,6 +6,7 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from lakebed import _native
 from lakebed._columns import Column, columns_of, leaves_of
 from lakebed._metrics import Mode, cut, mode_of, wanted_modes
 from lakebed._pyarrow import pa
@@ -111,24 +112,23 @@ class _Rows:
 
     def _file(self, file: DataFile, footer: Footer, metrics: dict[str, _Metrics]) -> Placed:
         """Adds the metrics of a file. Returns: what is known of the columns that tell its partition."""
-        match = self._target.matching.of(footer.format, footer.columns, file.path)
+        shown = _native.without_credentials(file.path)
+        match = self._target.matching.of(footer.format, footer.columns, shown)
         for one in metrics.values():
             one.add(self._counts(footer, match, one.column, bounds=one.mode.bounds))
         partitions = self._target.partitions
-        named = set() if partitions is None else partitions.named(file.path)
+        named = set() if partitions is None else partitions.named(shown)
         for path in match.absent:
             if path not in named:
-                raise _null(f"column {path!r} is required, and the file lacks it", file, path)
+                raise _required("the file lacks it", shown, path)
         for path in match.nullable:
             nulls = footer.counts(match.leaves[path].number or 0, None).nulls
             if nulls is None and footer.rows:
-                raise _null(
-                    f"column {path!r} is required, and the file does not say whether it has nulls", file, path
-                )
+                raise _required("the file does not say whether it has nulls", shown, path)
             if nulls:
-                raise _null(f"column {path!r} is required, and {nulls} of its values are null", file, path)
+                raise _required(f"{nulls} of its values are null", shown, path)
         counts = {leaf.path: self._counts(footer, match, leaf, bounds=True) for leaf in self._target.sources}
-        return Placed(file.path, counts)
+        return Placed(shown, counts)
 
     def _counts(self, footer: Footer, match: Match, column: Column, *, bounds: bool) -> Counts:
         given = match.leaves.get(column.path)
@@ -204,5 +204,6 @@ def _columns(given: Sequence[FileColumn], within: str = "", *, repeated: bool = 
     )
 
 
-def _null(message: str, file: DataFile, column: str) -> SchemaError:
-    return SchemaError(f"{message} ({file.path})", kind="required", path=file.path, field=column)
+def _required(what: str, path: str, column: str) -> SchemaError:
+    message = f"column {column!r} is required, and {what} ({path})"
+    return SchemaError(message, kind="required", path=path, field=column)
