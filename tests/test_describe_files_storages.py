@@ -146,6 +146,8 @@ def test_a_table_reads_through_its_own_storage(tmp_path: Path):
     (row,) = lakebed.describe_files(["far://bucket/x/00000.parquet"], table).to_pylist()
     assert (row["file_path"], row["record_count"]) == ("far://bucket/x/00000.parquet", 2)
     assert storage.sizes == 1
+    # Nothing of the table is read again.
+    assert [path for path, _, _ in storage.reads] == ["far://bucket/x/00000.parquet"]
 
 
 def test_avro_is_read_piece_by_piece(tmp_path: Path):
