@@ -131,8 +131,14 @@ def test_files_of_the_table_itself_may_have_columns_that_are_gone(tmp_path: Path
     with raises(SchemaError, "no such column", path=paths[0], field="text"):
         lakebed.describe_files(paths, table)
     files = [DataFile(path, path) for path in paths]
-    (rows,) = described(table, files, storage_of(paths[0], None), lenient=True)
+    (rows,) = described(table, files, storage_of(paths[0], None), own=True)
     assert list(rows["stats"].to_pylist()[0]) == ["id"]
+    # The table knows their partition, whatever their bounds are now said to be.
+    table = table.update_spec(add=["bucket(4, id)"])
+    (rows,) = described(table, files, storage_of(paths[0], None), own=True)
+    assert not {"partition", "spec_id"} & set(rows.schema.names)
+    (stored,) = table.files(stats=["id"]).to_arrow()["stats"].to_pylist()
+    assert rows["stats"].to_pylist() == [stored]
 
 
 def test_files_of_paimon_that_only_their_writer_knows(tmp_path: Path):

@@ -30,12 +30,13 @@ _BUCKET = re.compile(r"bucket-(\d+)")
 
 
 def described(
-    table: Table | None, files: Sequence[DataFile], storage: Storage, *, lenient: bool = False
+    table: Table | None, files: Sequence[DataFile], storage: Storage, *, own: bool = False
 ) -> Iterator[pa.RecordBatch]:
     """Rows of the view `files` of data files, for a table that has them or is to have them.
 
-    Args: table, None for rows of the first file's own columns; storage, what reads the files; lenient,
-        whether files may have columns that the table has no more, as files of the table itself do.
+    Args: table, None for rows of the first file's own columns; storage, what reads the files; own, whether
+        the files are the table's already: then they may have columns that it has no more, and which partition
+        and bucket they are of is for the table to say, as is whether their rows fit: rows have neither.
     Returns: batches of some rows, in the order of the files, all of one schema.
     Raises: as `lakebed.describe_files`.
     Cost: as `footers_of`.
@@ -44,7 +45,7 @@ def described(
     described: _Rows | None = None
     while batch := list(islice(read, _BATCH)):
         if described is None:
-            described = _Rows(_Target(table, batch[0][2].columns, lenient=lenient))
+            described = _Rows(_Target(table, batch[0][2].columns, own=own))
         yield described.batch(batch)
 
 
@@ -54,15 +55,15 @@ class _Target:
     Attributes: columns, the primitive ones whose metrics are kept, with the mode of each.
     """
 
-    def __init__(self, table: Table | None, of_file: tuple[FileColumn, ...], *, lenient: bool) -> None:
-        self.table = table
+    def __init__(self, table: Table | None, of_file: tuple[FileColumn, ...], *, own: bool) -> None:
+        self.table, self.own = table, own
         self.format = None if table is None else table.format
-        if table is not None and self.format == "paimon" and pa.schema(table.core.key_schema).names:
+        if table is not None and not own and pa.schema(table.core.key_schema).names:
             message = f"only their writer knows the keys of files with primary keys ({table.location})"
             raise UnsupportedError(message, kind="unsupported", path=table.location)
         tree = _columns(of_file) if table is None else columns_of(table)
         mapping = None if table is None else table.properties.get(NAME_MAPPING)
-        self.matching = Matching(tree, self.format, mapping, lenient=lenient)
+        self.matching = Matching(tree, self.format, mapping, lenient=own)
         wanted = [(leaf, mode_of(leaf)) for leaf in leaves_of(tree) if not leaf.repeated]
         wanted = wanted if table is None else wanted_modes(table, tree)
         self.columns = [
@@ -70,7 +71,7 @@ class _Target:
             for column, mode in wanted
             if column.type is not None and not pa.types.is_null(column.type)
         ]
-        self.partitions = None if table is None else Partitions(table, tree)
+        self.partitions = None if table is None or own else Partitions(table, tree)
         self.sources = [
             leaf
             for leaf in leaves_of(tree)
@@ -100,7 +101,7 @@ class _Rows:
         if self._table is None or self._table.format == "iceberg":
             offsets = [footer.split_offsets or None for _, _, footer in files]
             columns["split_offsets"] = pa.array(offsets, pa.list_(pa.int64()))
-        else:
+        elif not self._target.own:
             buckets = [self._bucket(file.path) for file, _, _ in files]
             columns["bucket"] = pa.array(buckets, pa.int32())
         if self._target.partitions is not None:
@@ -118,10 +119,10 @@ class _Rows:
             one.add(self._counts(footer, match, one.column, bounds=one.mode.bounds))
         partitions = self._target.partitions
         named = set() if partitions is None else partitions.named(shown)
-        for path in match.absent:
+        for path in [] if self._target.own else match.absent:
             if path not in named:
                 raise _required("the file lacks it", shown, path)
-        for path in match.nullable:
+        for path in [] if self._target.own else match.nullable:
             nulls = footer.counts(match.leaves[path].number or 0, None).nulls
             if nulls is None and footer.rows:
                 raise _required("the file does not say whether it has nulls", shown, path)
