@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -17,10 +17,11 @@ from lakebed.errors import SchemaError, UnsupportedError
 from lakebed.footers.matching import NAME_MAPPING
 
 ROWS = pa.table({"id": pa.array([1, 2], pa.int64()), "text": ["a", None]})
+Format = Literal["iceberg", "paimon"]
 FORMATS = ["iceberg", "paimon"]
 
 
-def made(folder: Path, table_format: str, **given: Any) -> lakebed.Table:
+def made(folder: Path, table_format: Format, **given: Any) -> lakebed.Table:
     options = {"bucket": "-1"} if table_format == "paimon" else {}
     return lakebed.create_table(folder / "t", ROWS.schema, table_format, properties=options, **given)
 
@@ -38,7 +39,7 @@ def names(table: lakebed.Table) -> list[str]:
 
 
 @pytest.mark.parametrize("table_format", FORMATS)
-def test_a_folder_is_added_in_commits_of_some_files(tmp_path: Path, table_format: str):
+def test_a_folder_is_added_in_commits_of_some_files(tmp_path: Path, table_format: Format):
     table = made(tmp_path, table_format)
     files = [f"{number}.parquet" for number in range(5)]
     written(tmp_path / "x", *files[:3])
@@ -56,7 +57,7 @@ def test_a_folder_is_added_in_commits_of_some_files(tmp_path: Path, table_format
 
 
 @pytest.mark.parametrize("table_format", FORMATS)
-def test_files_of_the_table_are_refused_or_skipped(tmp_path: Path, table_format: str):
+def test_files_of_the_table_are_refused_or_skipped(tmp_path: Path, table_format: Format):
     paths = written(tmp_path / "x", "a.parquet", "b.parquet")
     table = made(tmp_path, table_format).add_files(paths[:1])
     for again in (paths, [f"file://{paths[0]}"], [f"file:{paths[0]}"]):
@@ -73,7 +74,7 @@ def test_files_of_the_table_are_refused_or_skipped(tmp_path: Path, table_format:
 
 
 @pytest.mark.parametrize("table_format", FORMATS)
-def test_what_comes_before_an_error_is_added_and_nothing_after(tmp_path: Path, table_format: str):
+def test_what_comes_before_an_error_is_added_and_nothing_after(tmp_path: Path, table_format: Format):
     good = written(tmp_path / "x", "a.parquet", "b.parquet", "c.parquet")
     (bad,) = written(tmp_path / "x", "bad.parquet", rows=pa.table({"id": ["text"]}))
     table = made(tmp_path, table_format)
@@ -130,8 +131,14 @@ def test_files_of_the_table_itself_may_have_columns_that_are_gone(tmp_path: Path
     with raises(SchemaError, "no such column", path=paths[0], field="text"):
         lakebed.describe_files(paths, table)
     files = [DataFile(path, path) for path in paths]
-    (rows,) = described(table, files, storage_of(paths[0], None), lenient=True)
+    (rows,) = described(table, files, storage_of(paths[0], None), own=True)
     assert list(rows["stats"].to_pylist()[0]) == ["id"]
+    # The table knows their partition, whatever their bounds are now said to be.
+    table = table.update_spec(add=["bucket(4, id)"])
+    (rows,) = described(table, files, storage_of(paths[0], None), own=True)
+    assert not {"partition", "spec_id"} & set(rows.schema.names)
+    (stored,) = table.files(stats=["id"]).to_arrow()["stats"].to_pylist()
+    assert rows["stats"].to_pylist() == [stored]
 
 
 def test_files_of_paimon_that_only_their_writer_knows(tmp_path: Path):
@@ -163,8 +170,8 @@ def test_relative_paths_are_below_the_table(tmp_path: Path):
 def entries(table: Any) -> list[dict[str, Any]]:
     opened = lakebed.open_table(table)
     rows = opened.entries().to_arrow().to_pylist()
-    kept = ("file_path", "record_count", "file_size_in_bytes", "partition", "split_offsets", "value_counts")
-    kept += ("null_value_counts", "lower_bounds", "upper_bounds", "column_sizes", "spec_id", "file_format")
+    kept = ["file_path", "record_count", "file_size_in_bytes", "partition", "split_offsets", "value_counts"]
+    kept += ["null_value_counts", "lower_bounds", "upper_bounds", "column_sizes", "spec_id", "file_format"]
     return sorted(({name: row[name] for name in kept} for row in rows), key=str)
 
 

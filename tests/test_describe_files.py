@@ -18,7 +18,7 @@ import thrift_footers
 from raising import raises
 
 import lakebed
-from lakebed.errors import LakebedError, SchemaError, UnsupportedError
+from lakebed.errors import EncryptionError, LakebedError, SchemaError, UnsupportedError
 from shared_data import PROJECT
 
 ROWS = pa.table({"id": pa.array([1, 2, 3], pa.int64()), "text": ["b", None, "é"]})
@@ -130,6 +130,19 @@ def test_bounds_that_are_no_values_are_none(tmp_path: Path):
 
     path = thrift_footers.edited(written(tmp_path, ROWS.select(["text"])), cut_within_a_letter)
     assert bounds(path, "text") == (None, None)
+
+
+def test_bounds_that_contradict_each_other_are_none(tmp_path: Path):
+    def exchanged(footer: thrift_footers.Struct) -> None:
+        for one in thrift_footers.statistics(footer):
+            one[thrift_footers.MIN], one[thrift_footers.MAX] = (
+                one[thrift_footers.MAX],
+                one[thrift_footers.MIN],
+            )
+
+    path = thrift_footers.edited(written(tmp_path), exchanged)
+    assert bounds(path, "id") == bounds(path, "text") == (None, None)
+    assert stats(path)["text"]["null_count"] == 1
 
 
 def test_floats(tmp_path: Path):
@@ -339,4 +352,26 @@ def test_a_footer_is_bounded(tmp_path: Path):
         content[-8:-4] = length.to_bytes(4, "little")
         path.write_bytes(content)
         with raises(LakebedError, kind=kind, path=str(path)):
+            lakebed.describe_files([path])
+
+
+def test_encrypted_files_are_refused(tmp_path: Path):
+    encryption = pytest.importorskip("pyarrow.parquet.encryption")
+
+    class Keys(encryption.KmsClient):  # type: ignore[misc,name-defined]
+        """Wraps no key."""
+
+        def wrap_key(self, key: bytes, _: str) -> str:
+            return key.hex()
+
+    factory = encryption.CryptoFactory(lambda _: Keys())
+    for plain, message in ((False, "the footer is encrypted"), (True, "columns are encrypted")):
+        how = encryption.EncryptionConfiguration(
+            footer_key="footer", column_keys={"column": ["id"]}, plaintext_footer=plain
+        )
+        keys = factory.file_encryption_properties(encryption.KmsConnectionConfig(), how)
+        path = tmp_path / f"{plain}.parquet"
+        with pq.ParquetWriter(path, ROWS.schema, encryption_properties=keys) as writer:
+            writer.write_table(ROWS)
+        with raises(EncryptionError, message, kind="encryption", path=str(path)):
             lakebed.describe_files([path])

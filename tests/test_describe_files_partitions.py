@@ -121,6 +121,8 @@ def test_folders_tell_partitions(tmp_path: Path, by: str, folder: str, columns: 
         ("region", "region=apac", {"region": [None]}, "its folder says otherwise", "mismatch"),
         ("month(at)", "at_month=2026-06", {"at": [NOON]}, "its folder says otherwise", "mismatch"),
         ("id", "id=seven", {"region": ["a"]}, "id is 'seven', which is no int64", "argument"),
+        ("bucket(16, id)", "id_bucket=16", {"region": ["a"]}, "is '16', which it cannot be", "argument"),
+        ("year(at)", "at_year=99999999999", {"id": [1]}, "which it cannot be", "argument"),
         ("month(at)", "at_month=May", {"id": [1]}, "at_month is 'May', which it cannot be", "argument"),
     ],
     ids=str,

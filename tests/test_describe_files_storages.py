@@ -64,6 +64,8 @@ def test_a_longer_footer_takes_a_second(tmp_path: Path, write):
     (_, (_, start, end)) = storage.reads
     assert len(storage.reads) == 2
     assert end == path.stat().st_size
+    assert start is not None
+    assert end is not None
     assert end - start > 64 << 10
     assert rows["stats"].type.num_fields == 600
 
@@ -117,6 +119,12 @@ def test_storages_of_libraries(tmp_path: Path):
     for path in paths:
         store.put(f"x/deep/{Path(path).name}", Path(path).read_bytes())
     found.append(lakebed.describe_files("memory:///x", storage=store))
+    for one in (
+        lakebed.describe_files("memory://bucket/x/deep/00000.parquet", storage=memory),
+        lakebed.describe_files("memory:///x/deep/00000.parquet", storage=store),
+        lakebed.describe_files(paths[0]),
+    ):
+        assert one.drop(["file_path"]).to_pylist() == expected[:1]
     found += [lakebed.describe_files(f"file://{tmp_path}/x"), lakebed.describe_files(tmp_path / "x")]
     for rows in found:
         assert rows.drop(["file_path"]).to_pylist() == expected
@@ -138,6 +146,8 @@ def test_a_table_reads_through_its_own_storage(tmp_path: Path):
     (row,) = lakebed.describe_files(["far://bucket/x/00000.parquet"], table).to_pylist()
     assert (row["file_path"], row["record_count"]) == ("far://bucket/x/00000.parquet", 2)
     assert storage.sizes == 1
+    # Nothing of the table is read again.
+    assert [path for path, _, _ in storage.reads] == ["far://bucket/x/00000.parquet"]
 
 
 def test_avro_is_read_piece_by_piece(tmp_path: Path):

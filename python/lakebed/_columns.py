@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from lakebed import _native
@@ -17,23 +18,27 @@ if TYPE_CHECKING:
 
 UUID_BYTES = 16
 
-_PLAIN = {
-    "boolean": pa.bool_(),
-    "int": pa.int32(),
-    "long": pa.int64(),
-    "float": pa.float32(),
-    "double": pa.float64(),
-    "date": pa.date32(),
-    "time": pa.time64("us"),
-    "timestamp": pa.timestamp("us"),
-    "timestamptz": pa.timestamp("us", "UTC"),
-    "timestamp_ns": pa.timestamp("ns"),
-    "timestamptz_ns": pa.timestamp("ns", "UTC"),
-    "string": pa.string(),
-    "uuid": pa.binary(UUID_BYTES),
-    "binary": pa.binary(),
-    "unknown": pa.null(),
-}
+
+@cache
+def _plain() -> dict[str, pa.DataType]:
+    """Of Iceberg's types without parameters those of Arrow, which is imported when they are asked for."""
+    return {
+        "boolean": pa.bool_(),
+        "int": pa.int32(),
+        "long": pa.int64(),
+        "float": pa.float32(),
+        "double": pa.float64(),
+        "date": pa.date32(),
+        "time": pa.time64("us"),
+        "timestamp": pa.timestamp("us"),
+        "timestamptz": pa.timestamp("us", "UTC"),
+        "timestamp_ns": pa.timestamp("ns"),
+        "timestamptz_ns": pa.timestamp("ns", "UTC"),
+        "string": pa.string(),
+        "uuid": pa.binary(UUID_BYTES),
+        "binary": pa.binary(),
+        "unknown": pa.null(),
+    }
 
 
 @dataclass(frozen=True)
@@ -132,7 +137,7 @@ def _of_iceberg(field: dict[str, Any], shown: pa.DataType, within: str, *, repea
         field["name"],
         field["id"],
         word,
-        _plain(kind) if word == "primitive" else None,
+        _primitive(kind) if word == "primitive" else None,
         shown,
         field["required"],
         children,
@@ -142,10 +147,10 @@ def _of_iceberg(field: dict[str, Any], shown: pa.DataType, within: str, *, repea
     )
 
 
-def _plain(kind: str) -> pa.DataType | None:
+def _primitive(kind: str) -> pa.DataType | None:
     """The Arrow type of Iceberg's primitive types (specification, "Primitive Types")."""
     if found := re.fullmatch(r"decimal\(\s*(\d+)\s*,\s*(\d+)\s*\)", kind):
         return pa.decimal128(int(found[1]), int(found[2]))
     if found := re.fullmatch(r"fixed\[(\d+)\]", kind):
         return pa.binary(int(found[1]))
-    return _PLAIN.get(kind)
+    return _plain().get(kind)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from typing import TYPE_CHECKING, Any, cast
 
@@ -14,7 +15,7 @@ from lakebed.errors import UnsupportedError
 from lakebed.footers.reading import DataFile, reads_of, storage_of
 from lakebed.footers.rows import described
 from lakebed.storage.paths import SCHEME
-from lakebed.storage.protocols import DetailListingStorage
+from lakebed.storage.protocols import DetailListingStorage, SizedStorage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -35,9 +36,9 @@ def describe_files(paths: Any, table: Table | None = None, *, storage: object | 
 
     Args:
         paths: a folder, whose files are found, also in folders within (none whose names begin with `_` or
-            `.`); or paths of files in a list; or Arrow data with the column `file_path` utf8, such as an
-            inventory, and where it is known `file_size_in_bytes` or `size` int64, which saves a request a
-            file. Relative ones are below the table, without one below the working directory.
+            `.`), or one file; or paths of files in a list; or Arrow data with the column `file_path` utf8,
+            such as an inventory, and where it is known `file_size_in_bytes` or `size` int64, which saves a
+            request a file. Relative ones are below the table, without one below the working directory.
         table: where the files will belong. Metrics are kept as its properties want them (as of
             `describe_file`), and columns are found as its readers do: by field ids where a file has them,
             else by the table's name mapping, else by their names. None for rows with the columns of the first
@@ -55,7 +56,7 @@ def describe_files(paths: Any, table: Table | None = None, *, storage: object | 
     Raises: SchemaError with the file as `.path` and the column as `.field`: a column that the table does not
         have, a type that its readers do not take, a required column that is absent, may be null or is; rows
         of two partitions; a file whose partition nothing tells. CorruptError and its kin, with `.path` and
-        `.offset` (a damaged footer, a file without one), EncryptionError (an encrypted footer),
+        `.offset` (a damaged footer, a file without one), EncryptionError (an encrypted footer or column),
         UnsupportedError (another format; rows of buckets that no folder tells), LimitError (a footer over
         `LIMITS.max_header_bytes`), FileNotFoundError and other OSErrors. Nothing is skipped in silence.
     Cost: one request for the last 64 KiB of a file, and one for its size where that is not known; a second
@@ -82,6 +83,9 @@ def found_files(paths: Any, table: Table | None, storage: object | None) -> tupl
         folder = encodable("paths", os.fspath(paths)).rstrip("/")
         location = _location(folder, table)
         reader = _reader(location, table, storage)
+        size = _size(location, reader)
+        if size is not None:
+            return [DataFile(folder, location, size)], reader
         return _below(folder, location, reader), reader
     sizes: Sequence[int | None] = ()
     if hasattr(paths, "__arrow_c_stream__"):
@@ -106,6 +110,15 @@ def _reader(location: str, table: Table | None, storage: object | None) -> Stora
     if storage is None and table is not None and table.opening.storage is not None:
         return table.opening.storage
     return storage_of(location, storage)
+
+
+def _size(location: str, storage: Storage) -> int | None:
+    """The size of what is at a path if that is a file; None for a folder."""
+    if not isinstance(storage, SizedStorage):
+        return None
+    with contextlib.suppress(FileNotFoundError, IsADirectoryError):
+        return storage.size(location)
+    return None
 
 
 def _below(folder: str, location: str, storage: Storage) -> list[DataFile]:

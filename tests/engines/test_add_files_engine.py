@@ -107,8 +107,8 @@ def rows_of(table: lakebed.Table) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: str(row["file_path"]))
 
 
-SAME = ("file_path", "file_format", "partition", "record_count", "file_size_in_bytes", "column_sizes")
-SAME += ("value_counts", "null_value_counts", "nan_value_counts", "lower_bounds", "upper_bounds")
+SAME = ["file_path", "file_format", "partition", "record_count", "file_size_in_bytes", "column_sizes"]
+SAME += ["value_counts", "null_value_counts", "nan_value_counts", "lower_bounds", "upper_bounds"]
 
 
 @each_iceberg_release
@@ -180,3 +180,30 @@ def test_nan_is_no_bound_and_hides_none(tmp_path: Path, iceberg_java: JavaEngine
         assert ours[0][name] == theirs[0][name], name
     (bounds,) = pair.ours.files(stats=["x"]).to_arrow()["stats"].to_pylist()
     assert (math.copysign(1, bounds["x"]["lower_bound"]), bounds["x"]["upper_bound"]) == (-1, 1)
+
+
+INFERRED = "write.metadata.metrics.max-inferred-column-defaults"
+DEFAULT = "write.metadata.metrics.default"
+
+
+@each_iceberg_release
+@pytest.mark.parametrize(
+    "properties",
+    [{INFERRED: "3"}, {INFERRED: "14"}, {INFERRED: "0"}, {DEFAULT: "counts"}, {DEFAULT: "none"}],
+    ids=str,
+)
+def test_columns_that_a_table_is_sorted_by_keep_their_bounds(
+    tmp_path: Path, iceberg_java: JavaEngine, properties: dict[str, str]
+) -> None:
+    rows = pa.table(COLUMNS)
+    pair = Pair(tmp_path, rows.schema, properties=properties)
+    for table in (pair.ours, pair.theirs):
+        iceberg_java.ask("manage", table=table.location, steps=[["sort", "text"], ["sort", "inner.y"]])
+    pair.ours = pair.ours.refresh()
+    (tmp_path / "files").mkdir()
+    parquet(rows, tmp_path / "files" / "a.parquet")
+    pair.add(iceberg_java, tmp_path / "files", "parquet")
+    ours, theirs = pair.entries()
+    for name in SAME:
+        assert ours[0][name] == theirs[0][name], name
+    assert ours[0]["lower_bounds"]

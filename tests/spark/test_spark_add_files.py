@@ -31,8 +31,8 @@ ROWS = pa.table(
     }
 )
 COLUMNS = "id bigint, name string, day date, at timestamp, ratio double"
-SAME = ("partition", "record_count", "file_size_in_bytes", "file_format", "spec_id", "column_sizes")
-SAME += ("value_counts", "null_value_counts", "nan_value_counts", "lower_bounds", "upper_bounds")
+SAME = ["partition", "record_count", "file_size_in_bytes", "file_format", "spec_id", "column_sizes"]
+SAME += ["value_counts", "null_value_counts", "nan_value_counts", "lower_bounds", "upper_bounds"]
 
 
 class Imported:

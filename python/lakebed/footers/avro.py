@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from lakebed._columns import UUID_BYTES
@@ -19,23 +20,35 @@ _SYNC_BYTES = 16
 # What is read at once while blocks are counted.
 _PIECE = 4 << 20
 _MOST_VARINT_BYTES = 10
-_PLAIN = {
-    "boolean": pa.bool_(),
-    "int": pa.int32(),
-    "long": pa.int64(),
-    "float": pa.float32(),
-    "double": pa.float64(),
-    "string": pa.string(),
-    "bytes": pa.binary(),
-}
-_LOGICAL = {
-    "date": pa.date32(),
-    "time-millis": pa.time32("ms"),
-    "time-micros": pa.time64("us"),
-    "local-timestamp-millis": pa.timestamp("ms"),
-    "local-timestamp-micros": pa.timestamp("us"),
-    "local-timestamp-nanos": pa.timestamp("ns"),
-}
+
+
+@cache
+def _plain() -> dict[str, pa.DataType]:
+    """The types of Arrow, which is imported when they are asked for."""
+    return {
+        "boolean": pa.bool_(),
+        "int": pa.int32(),
+        "long": pa.int64(),
+        "float": pa.float32(),
+        "double": pa.float64(),
+        "string": pa.string(),
+        "bytes": pa.binary(),
+    }
+
+
+@cache
+def _logical() -> dict[str, pa.DataType]:
+    """Of logical types those of Arrow."""
+    return {
+        "date": pa.date32(),
+        "time-millis": pa.time32("ms"),
+        "time-micros": pa.time64("us"),
+        "local-timestamp-millis": pa.timestamp("ms"),
+        "local-timestamp-micros": pa.timestamp("us"),
+        "local-timestamp-nanos": pa.timestamp("ns"),
+    }
+
+
 _UNITS = {"timestamp-millis": "ms", "timestamp-micros": "us", "timestamp-nanos": "ns"}
 
 Read = Callable[[int, int], bytes]
@@ -119,6 +132,10 @@ class _Bytes:
                 return (value >> 1) ^ -(value & 1)
         raise self.wrong("a number of more than 64 bits", "varint", self.at)
 
+    def over(self, message: str) -> LimitError:
+        text = f"{message} (byte {self.at}, {self._path})"
+        return LimitError(text, kind="limit", path=self._path, offset=self.at)
+
     def wrong(self, message: str, kind: str, at: int) -> CorruptError:
         return CorruptError(f"{message} (byte {at}, {self._path})", kind=kind, path=self._path, offset=at)
 
@@ -145,8 +162,7 @@ def _text(bytes_: _Bytes, limits: Limits) -> bytes:
     if length < 0:
         raise bytes_.wrong("a text of negative length", "length", bytes_.at)
     if bytes_.at + length > limits.max_header_bytes:
-        message = f"a header of more than max_header_bytes, {limits.max_header_bytes}"
-        raise LimitError(message, kind="limit", offset=bytes_.at)
+        raise bytes_.over(f"a header of more than max_header_bytes, {limits.max_header_bytes}")
     return bytes_.take(length)
 
 
@@ -213,4 +229,4 @@ def _type(schema: dict[str, Any]) -> pa.DataType | None:
         return pa.timestamp(_UNITS[logical], zone)
     if kind == "fixed":
         return pa.binary(UUID_BYTES if logical == "uuid" else schema.get("size"))
-    return _LOGICAL.get(str(logical)) or _PLAIN.get(kind)
+    return _logical().get(str(logical)) or _plain().get(kind)

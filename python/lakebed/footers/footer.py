@@ -59,8 +59,9 @@ def counts_of(known: Sequence[Any], convert: Convert | None) -> Counts:
     if convert is None or lower is None or upper is None:
         return Counts(values, nulls, size)
     lower, upper = convert(lower), convert(upper)
-    known_both = lower is not None and upper is not None
-    return Counts(values, nulls, size, *((lower, upper) if known_both else ()))
+    # Of a writer that mixed them up nothing is believed.
+    is_range = lower is not None and upper is not None and lower <= upper
+    return Counts(values, nulls, size, *((lower, upper) if is_range else ()))
 
 
 class Footer(Protocol):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from lakebed import _arrow, _native
@@ -15,22 +16,27 @@ if TYPE_CHECKING:
 MAGIC = b"ORC"
 # Numbers of kinds (ORC specification, "Type Information").
 _LIST, _MAP, _STRUCT, _BINARY, _LONG, _DECIMAL = 10, 11, 12, 8, 4, 14
-_KINDS = {
-    0: pa.bool_(),
-    1: pa.int8(),
-    2: pa.int16(),
-    3: pa.int32(),
-    _LONG: pa.int64(),
-    5: pa.float32(),
-    6: pa.float64(),
-    7: pa.string(),
-    _BINARY: pa.binary(),
-    9: pa.timestamp("ns"),
-    15: pa.date32(),
-    16: pa.string(),
-    17: pa.string(),
-    18: pa.timestamp("ns", "UTC"),
-}
+
+
+@cache
+def _kinds() -> dict[int, pa.DataType]:
+    """Of kinds without parameters the types of Arrow, which is imported when they are asked for."""
+    return {
+        0: pa.bool_(),
+        1: pa.int8(),
+        2: pa.int16(),
+        3: pa.int32(),
+        _LONG: pa.int64(),
+        5: pa.float32(),
+        6: pa.float64(),
+        7: pa.string(),
+        _BINARY: pa.binary(),
+        9: pa.timestamp("ns"),
+        15: pa.date32(),
+        16: pa.string(),
+        17: pa.string(),
+        18: pa.timestamp("ns", "UTC"),
+    }
 
 
 class OrcFooter:
@@ -98,4 +104,4 @@ def _type(kind: int, attributes: dict[str, str], precision: int, scale: int) -> 
             return pa.binary(UUID_BYTES)
         if binary == "FIXED" and length.isdecimal():
             return pa.binary(int(length))
-    return _KINDS.get(kind)
+    return _kinds().get(kind)

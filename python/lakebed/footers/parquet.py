@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from lakebed import _arrow, _native
@@ -19,18 +19,24 @@ if TYPE_CHECKING:
 MAGIC, ENCRYPTED = b"PAR1", b"PARE"
 _REQUIRED, _REPEATED = 0, 2
 _WORDS = re.compile(r"(\w+)(?:\((\w+)(?:,(\w+))?\))?")
-_PLAIN = {
-    **{
-        name: getattr(pa, name)() for name in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32")
-    },
-    **{name: getattr(pa, name)() for name in ("uint64", "string", "binary", "null")},
-    "boolean": pa.bool_(),
-    "float": pa.float32(),
-    "double": pa.float64(),
-    "date": pa.date32(),
-    "int96": pa.timestamp("ns"),
-    "uuid": pa.binary(UUID_BYTES),
-}
+
+
+@cache
+def _plain() -> dict[str, pa.DataType]:
+    """Of types without parameters those of Arrow, which is imported when they are asked for."""
+    return {
+        **{
+            name: getattr(pa, name)()
+            for name in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32")
+        },
+        **{name: getattr(pa, name)() for name in ("uint64", "string", "binary", "null")},
+        "boolean": pa.bool_(),
+        "float": pa.float32(),
+        "double": pa.float64(),
+        "date": pa.date32(),
+        "int96": pa.timestamp("ns"),
+        "uuid": pa.binary(UUID_BYTES),
+    }
 
 
 class ParquetFooter:
@@ -125,8 +131,8 @@ class _Tree:
 def _type(values: str) -> pa.DataType | None:
     """The Arrow type of a primitive's values; None of those that no table has."""
     found = _WORDS.fullmatch(values)
-    if values in _PLAIN or found is None:
-        return _PLAIN.get(values)
+    if values in _plain() or found is None:
+        return _plain().get(values)
     word, first, second = found.groups()
     if word == "decimal":
         precision, scale = int(first), int(second)

@@ -176,8 +176,9 @@ class Partitions:
         for file, is_told in zip(files, told, strict=True):
             text = folder_values(file.path).get(field.name) if is_told else None
             try:
-                own.append(None if text is None or text in self._nulls else reader(text))
-            except ValueError as error:
+                value = None if text is None or text in self._nulls else reader(text)
+                own.append(pa.scalar(value, values.type).as_py())
+            except (ValueError, OverflowError) as error:
                 message = f"a folder says that {field.name} is {text!r}, which it cannot be"
                 raise _wrong(message, file, field, "argument") from error
         said, is_told = pa.array(own, values.type), pa.array(told)
@@ -273,8 +274,8 @@ def _reader_of(field: PartitionField, kind: pa.DataType) -> Callable[[str], Any]
         return lambda text: (date.fromisoformat(text[:10]) - _EPOCH).days * 24 + int(text[11:])
     if field.transform == "day":
         return date.fromisoformat
-    if pa.types.is_integer(kind):
-        return int
+    if bucket := re.fullmatch(r"bucket\[(\d+)\]", field.transform):
+        return lambda text: range(int(bucket[1])).index(int(text))
 
     def read(text: str) -> Any:
         try:

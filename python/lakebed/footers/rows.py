@@ -6,6 +6,7 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from lakebed import _native
 from lakebed._columns import Column, columns_of, leaves_of
 from lakebed._metrics import Mode, cut, mode_of, wanted_modes
 from lakebed._pyarrow import pa
@@ -29,12 +30,13 @@ _BUCKET = re.compile(r"bucket-(\d+)")
 
 
 def described(
-    table: Table | None, files: Sequence[DataFile], storage: Storage, *, lenient: bool = False
+    table: Table | None, files: Sequence[DataFile], storage: Storage, *, own: bool = False
 ) -> Iterator[pa.RecordBatch]:
     """Rows of the view `files` of data files, for a table that has them or is to have them.
 
-    Args: table, None for rows of the first file's own columns; storage, what reads the files; lenient,
-        whether files may have columns that the table has no more, as files of the table itself do.
+    Args: table, None for rows of the first file's own columns; storage, what reads the files; own, whether
+        the files are the table's already: then they may have columns that it has no more, and which partition
+        and bucket they are of is for the table to say, as is whether their rows fit: rows have neither.
     Returns: batches of some rows, in the order of the files, all of one schema.
     Raises: as `lakebed.describe_files`.
     Cost: as `footers_of`.
@@ -43,7 +45,7 @@ def described(
     described: _Rows | None = None
     while batch := list(islice(read, _BATCH)):
         if described is None:
-            described = _Rows(_Target(table, batch[0][2].columns, lenient=lenient))
+            described = _Rows(_Target(table, batch[0][2].columns, own=own))
         yield described.batch(batch)
 
 
@@ -53,15 +55,15 @@ class _Target:
     Attributes: columns, the primitive ones whose metrics are kept, with the mode of each.
     """
 
-    def __init__(self, table: Table | None, of_file: tuple[FileColumn, ...], *, lenient: bool) -> None:
-        self.table = table
+    def __init__(self, table: Table | None, of_file: tuple[FileColumn, ...], *, own: bool) -> None:
+        self.table, self.own = table, own
         self.format = None if table is None else table.format
-        if table is not None and self.format == "paimon" and pa.schema(table.core.key_schema).names:
+        if table is not None and not own and pa.schema(table.core.key_schema).names:
             message = f"only their writer knows the keys of files with primary keys ({table.location})"
             raise UnsupportedError(message, kind="unsupported", path=table.location)
         tree = _columns(of_file) if table is None else columns_of(table)
         mapping = None if table is None else table.properties.get(NAME_MAPPING)
-        self.matching = Matching(tree, self.format, mapping, lenient=lenient)
+        self.matching = Matching(tree, self.format, mapping, lenient=own)
         wanted = [(leaf, mode_of(leaf)) for leaf in leaves_of(tree) if not leaf.repeated]
         wanted = wanted if table is None else wanted_modes(table, tree)
         self.columns = [
@@ -69,7 +71,7 @@ class _Target:
             for column, mode in wanted
             if column.type is not None and not pa.types.is_null(column.type)
         ]
-        self.partitions = None if table is None else Partitions(table, tree)
+        self.partitions = None if table is None or own else Partitions(table, tree)
         self.sources = [
             leaf
             for leaf in leaves_of(tree)
@@ -99,7 +101,7 @@ class _Rows:
         if self._table is None or self._table.format == "iceberg":
             offsets = [footer.split_offsets or None for _, _, footer in files]
             columns["split_offsets"] = pa.array(offsets, pa.list_(pa.int64()))
-        else:
+        elif not self._target.own:
             buckets = [self._bucket(file.path) for file, _, _ in files]
             columns["bucket"] = pa.array(buckets, pa.int32())
         if self._target.partitions is not None:
@@ -111,24 +113,23 @@ class _Rows:
 
     def _file(self, file: DataFile, footer: Footer, metrics: dict[str, _Metrics]) -> Placed:
         """Adds the metrics of a file. Returns: what is known of the columns that tell its partition."""
-        match = self._target.matching.of(footer.format, footer.columns, file.path)
+        shown = _native.without_credentials(file.path)
+        match = self._target.matching.of(footer.format, footer.columns, shown)
         for one in metrics.values():
             one.add(self._counts(footer, match, one.column, bounds=one.mode.bounds))
         partitions = self._target.partitions
-        named = set() if partitions is None else partitions.named(file.path)
-        for path in match.absent:
+        named = set() if partitions is None else partitions.named(shown)
+        for path in [] if self._target.own else match.absent:
             if path not in named:
-                raise _null(f"column {path!r} is required, and the file lacks it", file, path)
-        for path in match.nullable:
+                raise _required("the file lacks it", shown, path)
+        for path in [] if self._target.own else match.nullable:
             nulls = footer.counts(match.leaves[path].number or 0, None).nulls
             if nulls is None and footer.rows:
-                raise _null(
-                    f"column {path!r} is required, and the file does not say whether it has nulls", file, path
-                )
+                raise _required("the file does not say whether it has nulls", shown, path)
             if nulls:
-                raise _null(f"column {path!r} is required, and {nulls} of its values are null", file, path)
+                raise _required(f"{nulls} of its values are null", shown, path)
         counts = {leaf.path: self._counts(footer, match, leaf, bounds=True) for leaf in self._target.sources}
-        return Placed(file.path, counts)
+        return Placed(shown, counts)
 
     def _counts(self, footer: Footer, match: Match, column: Column, *, bounds: bool) -> Counts:
         given = match.leaves.get(column.path)
@@ -204,5 +205,6 @@ def _columns(given: Sequence[FileColumn], within: str = "", *, repeated: bool = 
     )
 
 
-def _null(message: str, file: DataFile, column: str) -> SchemaError:
-    return SchemaError(f"{message} ({file.path})", kind="required", path=file.path, field=column)
+def _required(what: str, path: str, column: str) -> SchemaError:
+    message = f"column {column!r} is required, and {what} ({path})"
+    return SchemaError(message, kind="required", path=path, field=column)

@@ -10,7 +10,7 @@ use arrow_array::{Array, RecordBatch};
 use arrow_buffer::Buffer;
 use arrow_schema::DataType;
 use lakebed_avro::{ErrorKind, Limits, Result};
-use lakebed_columnar::{File, Format};
+use lakebed_columnar::{File, Format, orc_summary, parquet_summary};
 
 /// The files of both formats that have rows.
 fn golden() -> Vec<(Format, Vec<u8>)> {
@@ -154,4 +154,46 @@ fn what_other_crates_fail_on_is_read_or_refused_in_little_memory() {
         files += 1;
     }
     assert!(files >= 6, "{files} files");
+}
+
+/// The rows of a file by its last bytes; `Err` of `Ok` is how many of them are needed.
+fn summarised(format: Format, bytes: &[u8], end: usize) -> Result<std::result::Result<u64, u64>> {
+    let (size, end) = (bytes.len() as u64, Buffer::from(&bytes[bytes.len() - end..]));
+    match format {
+        Format::Orc => Ok(orc_summary(end, size, Limits::DEFAULT)?.map(|found| found.rows)),
+        Format::Parquet => Ok(parquet_summary(&end, size, Limits::DEFAULT)?.map(|found| found.rows)),
+    }
+}
+
+#[test]
+fn the_end_of_a_file_says_how_many_rows_it_has() {
+    for (format, bytes) in golden() {
+        let all = rows(&read(format, &bytes, None, Limits::DEFAULT).unwrap()) as u64;
+        assert_eq!(summarised(format, &bytes, bytes.len()).unwrap(), Ok(all));
+        let least = 256.min(bytes.len());
+        let needed = match summarised(format, &bytes, least).unwrap() {
+            Err(needed) => usize::try_from(needed).unwrap(),
+            Ok(_) => least,
+        };
+        assert_eq!(summarised(format, &bytes, needed).unwrap(), Ok(all));
+        for end in 4..bytes.len() {
+            assert!(summarised(format, &bytes[..end], end).is_err(), "{end}");
+        }
+    }
+}
+
+#[test]
+fn no_flipped_bit_of_an_end_is_a_panic() {
+    for (format, mut bytes) in golden() {
+        let mut refused = 0;
+        // Nothing before them is looked at.
+        for at in bytes.len().saturating_sub(1500)..bytes.len() {
+            for bit in [0, 4, 7] {
+                bytes[at] ^= 1 << bit;
+                refused += usize::from(summarised(format, &bytes, bytes.len()).is_err());
+                bytes[at] ^= 1 << bit;
+            }
+        }
+        assert!(refused > 20);
+    }
 }

@@ -8,7 +8,7 @@ use arrow_buffer::Buffer;
 use arrow_schema::SchemaRef;
 use arrow_select::concat::concat_batches;
 use lakebed_avro::{Error, ErrorKind, Limits, Result};
-use lakebed_columnar::{File, Format};
+use lakebed_columnar::{File, Format, orc_summary, parquet_summary};
 
 use super::{LIMITS, assert_message, assert_valid, sample};
 
@@ -28,10 +28,29 @@ pub fn run(input: &[u8]) {
         }
         Err(error) => assert_location(error, input),
     }
+    summarised(format, input, &all);
     if sample(input).is_multiple_of(2) {
         cut(format, input);
     } else {
         alone(format, input, &names, &all);
+    }
+}
+
+/// The summary of a file has the number of its rows, and of a file's end it says how much more is needed.
+fn summarised(format: Format, input: &[u8], all: &Result<RecordBatch>) {
+    let size = input.len() as u64;
+    let rows = |end: &[u8]| match format {
+        Format::Orc => Ok(orc_summary(Buffer::from(end), size, LIMITS)?.map(|found| found.rows)),
+        Format::Parquet => {
+            Ok::<_, Error>(parquet_summary(&Buffer::from(end), size, LIMITS)?.map(|found| found.rows))
+        }
+    };
+    if let (Ok(found), Ok(batch)) = (rows(input), all) {
+        assert_eq!(found, Ok(batch.num_rows() as u64));
+    }
+    let (_, end) = input.split_at(input.len() / 2);
+    if let Ok(Err(needed)) = rows(end) {
+        assert!((end.len() as u64) < needed && needed <= size);
     }
 }
 

@@ -18,7 +18,7 @@ use crate::{ENCRYPTED, FileKey};
 /// The magic at both ends of a file.
 const MAGIC: &[u8; 4] = b"PAR1";
 /// The bytes behind a footer: its length and the magic.
-const TRAILER: u64 = 8;
+pub(super) const TRAILER: u64 = 8;
 
 /// The content of a footer.
 pub(super) struct Footer {

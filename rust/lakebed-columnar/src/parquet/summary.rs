@@ -5,7 +5,7 @@
 use arrow_buffer::Buffer;
 use lakebed_avro::{Error, ErrorKind, Limits, Location, Result};
 
-use super::footer::{Element, Logical, element, place_of, unsigned};
+use super::footer::{Element, Logical, TRAILER, element, place_of, unsigned};
 use super::schema::{Column, annotation};
 use super::thrift::{Compact, Kind};
 use crate::ENCRYPTED;
@@ -51,7 +51,8 @@ pub fn parquet_summary(
     limits: Limits,
 ) -> Result<std::result::Result<ParquetSummary, u64>> {
     let limits = limits.capped();
-    let place = place_of(end, file_bytes, &limits)?;
+    let trailer = Location { offset: Some(file_bytes.saturating_sub(TRAILER)), ..Location::default() };
+    let place = place_of(end, file_bytes, &limits).map_err(|error| error.at(trailer))?;
     if end.ends_with(ENCRYPTED) {
         return Err(Error::new(ErrorKind::Encryption, "the footer is encrypted"));
     }
@@ -339,6 +340,7 @@ fn group(thrift: &mut Compact, kind: Kind) -> Result<Group> {
 }
 
 fn chunk(thrift: &mut Compact, kind: Kind) -> Result<Chunk> {
+    // Of a plain footer with encrypted columns, which has their sizes.
     let (mut chunk, mut encrypted) = (None, false);
     thrift.fields(kind, |thrift, number, kind| {
         match number {
@@ -352,11 +354,10 @@ fn chunk(thrift: &mut Compact, kind: Kind) -> Result<Chunk> {
         }
         Ok(true)
     })?;
-    match chunk {
-        Some(chunk) => Ok(chunk),
-        None if encrypted => Err(Error::new(ErrorKind::Encryption, "columns are encrypted")),
-        None => Err(Error::new(ErrorKind::Schema, "a column without metadata")),
+    if encrypted {
+        return Err(Error::new(ErrorKind::Encryption, "columns are encrypted"));
     }
+    chunk.ok_or_else(|| Error::new(ErrorKind::Schema, "a column without metadata"))
 }
 
 fn metadata(thrift: &mut Compact, kind: Kind) -> Result<Chunk> {
