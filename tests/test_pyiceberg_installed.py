@@ -22,7 +22,7 @@ import lakebed
 import lakebed.pyiceberg
 from iceberg_golden import GoldenTable, each_golden_iceberg_table
 from lakebed.errors import UnsupportedError
-from lakebed.pyiceberg.installing import TALLY
+from lakebed.pyiceberg.installing import BELOW
 
 manifests = pytest.importorskip("pyiceberg.manifest")
 tables = pytest.importorskip("pyiceberg.table")
@@ -336,7 +336,7 @@ def test_a_fork_has_it_too(orders: Any) -> None:
     context = multiprocessing.get_context("fork")
     here, there = context.Pipe()
     # A thread holds the lock of the counts when the process forks.
-    with TALLY.lock, ThreadPoolExecutor(1) as pool:
+    with BELOW.tally.lock, ThreadPoolExecutor(1) as pool:
         child = context.Process(target=_count, args=(there, orders.current_snapshot(), orders.io))
         pool.submit(child.start).result()
     assert here.poll(60)

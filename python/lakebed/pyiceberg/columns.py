@@ -30,6 +30,7 @@ from pyiceberg.utils.lazydict import LazyDict
 from pyiceberg.utils.schema_conversion import AvroSchemaConversion
 
 from lakebed import _native
+from lakebed._below import NotTheSameError, column_arrays, integers, python_values
 from lakebed._source import resolve_source
 from lakebed.errors import LakebedError
 from lakebed.iceberg.reading import read_manifest
@@ -54,10 +55,6 @@ FIRST = (
 )  # fmt: skip
 LATER = (*COUNTS, *BOUNDS, "key_metadata", "split_offsets", "equality_ids", "sort_order_id")
 """What is decoded when an entry is first asked for one of them: most of a manifest's bytes."""
-
-
-class NotTheSameError(Exception):
-    """Why PyIceberg's own code must read a file; the text has no path."""
 
 
 class FileInMemory:
@@ -123,42 +120,6 @@ def stored_types(schema: str) -> StoredTypes | str:
         return "lists with nulls"
     partition = tuple(field.field_type for field in fields[102].field_type.fields)
     return StoredTypes(partition, has_content=134 in fields)
-
-
-def _whole(array: pa.Array) -> list[Any]:
-    """Numbers, dates and times as the integers that they are stored as."""
-    if array.null_count:
-        return array.view(pa.int32() if array.type.bit_width == 32 else pa.int64()).to_pylist()  # type: ignore[no-any-return]
-    raw = memoryview(array.buffers()[1] or b"").cast("B")
-    values: Any = raw.cast("i") if array.type.bit_width == 32 else raw.cast("q")
-    found: list[int] = values[array.offset : array.offset + len(array)].tolist()
-    return found
-
-
-def _texts(array: pa.Array) -> list[Any]:
-    if array.null_count or not len(array):
-        return array.to_pylist()  # type: ignore[no-any-return]
-    _, offsets, data = array.buffers()
-    ends = memoryview(offsets).cast("i")[array.offset : array.offset + len(array) + 1].tolist()
-    raw = bytes(memoryview(data)[ends[0] : ends[-1]]) if data is not None else b""
-    begin = ends[0]
-    if raw.isascii():
-        text = raw.decode("ascii")
-        return [text[a - begin : b - begin] for a, b in pairwise(ends)]
-    return [raw[a - begin : b - begin].decode() for a, b in pairwise(ends)]
-
-
-def _values(array: pa.Array) -> list[Any]:
-    kind = array.type
-    if pa.types.is_string(kind):
-        return _texts(array)
-    if array.null_count == len(array):
-        return [None] * len(array)
-    if pa.types.is_list(kind) and not array.null_count:
-        ends, flat = _whole(array.offsets), _values(array.values)
-        return [flat[a:b] for a, b in pairwise(ends)]
-    is_number = pa.types.is_signed_integer(kind) or pa.types.is_temporal(kind)
-    return _whole(array) if is_number else array.to_pylist()
 
 
 _DAYS = (types.IntegerType, types.DateType)
@@ -242,7 +203,7 @@ class ManifestColumns:
         """A column as Python's own values, which are kept."""
         found = self._lists.get(name)
         if found is None:
-            found = self._lists[name] = _values(self.array(name))
+            found = self._lists[name] = python_values(self.array(name))
         return found
 
     @property
@@ -251,7 +212,7 @@ class ManifestColumns:
         found = self._lists.get("content")
         if found is None:
             array = self._arrays["content"]
-            found = _values(array.fill_null(0))
+            found = python_values(array.fill_null(0))
             self._lists["content"] = found
         return found
 
@@ -289,7 +250,7 @@ class ManifestColumns:
         """The values of each file's partition."""
         found = self._lists.get("partition keys")
         if found is None:
-            found = list(zip(*map(_values, self._partition), strict=True)) or [()] * len(self)
+            found = list(zip(*map(python_values, self._partition), strict=True)) or [()] * len(self)
             self._lists["partition keys"] = found
         return found
 
@@ -341,7 +302,7 @@ class ManifestColumns:
         if found is None:
             array = self.array(name)
             valid = array.is_valid().to_pylist() if array.null_count else None
-            ends, keys = _whole(array.offsets), _whole(array.keys)
+            ends, keys = integers(array.offsets), integers(array.keys)
             if name in BOUNDS:
                 places = memoryview(array.items.buffers()[1] or b"\0" * 4).cast("i")
                 places = places[array.items.offset :]
@@ -350,7 +311,7 @@ class ManifestColumns:
             else:
                 # As PyIceberg's reader has them: a key, its value, the next key.
                 pairs = array_of("q", bytes(16 * len(keys)))
-                pairs[::2], pairs[1::2] = array_of("q", keys), array_of("q", _whole(array.items))
+                pairs[::2], pairs[1::2] = array_of("q", keys), array_of("q", integers(array.items))
                 found = (valid, ends, pairs)
             self._lists[f"metrics {name}"] = found
         return found  # type: ignore[no-any-return]
@@ -372,11 +333,4 @@ class ManifestColumns:
 
 
 def _arrays(data: bytes, columns: Sequence[str]) -> dict[str, pa.Array]:
-    table = read_manifest(data, columns=columns, threads=1).to_arrow().combine_chunks()
-    made: dict[str, pa.Array] = {}
-    for name in columns:
-        chunks = table.column(name).chunks
-        if len(chunks) > 1:
-            raise NotTheSameError("more values than one column of Arrow holds")
-        made[name] = chunks[0] if chunks else pa.array([], table.schema.field(name).type)
-    return made
+    return column_arrays(read_manifest(data, columns=columns, threads=1).to_arrow())

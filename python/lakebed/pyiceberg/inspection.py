@@ -9,7 +9,8 @@ import pyarrow.compute as pc
 from pyiceberg import types
 from pyiceberg.conversions import from_bytes
 
-from lakebed.pyiceberg.columns import BOUNDS, COUNTS, ManifestColumns, NotTheSameError, file_bytes
+from lakebed._below import NotTheSameError
+from lakebed.pyiceberg.columns import BOUNDS, COUNTS, ManifestColumns, file_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -19,20 +19,20 @@ from pyiceberg.table import ManifestGroupPlanner
 from pyiceberg.table.inspect import InspectTable
 from pyiceberg.utils.schema_conversion import AvroSchemaConversion
 
+from lakebed._below import NotTheSameError, Replacement
 from lakebed.iceberg.reading import read_manifest_list
 from lakebed.pyiceberg import inspection, scans
 from lakebed.pyiceberg.columns import (
     FileInMemory,
     ManifestColumns,
-    NotTheSameError,
     file_bytes,
     header_schema,
 )
-from lakebed.pyiceberg.entries import answered, columns_of, entries
-from lakebed.pyiceberg.installing import is_installed
+from lakebed.pyiceberg.entries import columns_of, entries
+from lakebed.pyiceberg.installing import BELOW
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 _LISTED = (
     "manifest_path", "manifest_length", "partition_spec_id", "content", "sequence_number",
@@ -44,15 +44,15 @@ _LIST = MANIFEST_LIST_FILE_SCHEMAS[DEFAULT_READ_VERSION]
 _NO_CONTENT: Any = _LIST.find_field(517).initial_default
 
 
-def replacements() -> list[tuple[Any, str, Callable[..., Any]]]:
-    """The owner, the name and the new function of each place."""
+def replacements() -> list[Replacement]:
+    """What takes the place of what."""
     fetch_own, list_own = ManifestFile.fetch_manifest_entry, manifests.read_manifest_list
     plan_own, entries_own = ManifestGroupPlanner.plan_files, InspectTable.entries
     files_own = InspectTable._get_files_from_manifest
 
     @wraps(fetch_own)
     def fetch_manifest_entry(self: Any, io: Any, discard_deleted: bool = True) -> list[Any]:
-        if not is_installed():
+        if not BELOW.is_installed:
             return fetch_own(self, io, discard_deleted)
         data = file_bytes(io, self.manifest_path)
         columns = columns_of(data, self)
@@ -62,20 +62,20 @@ def replacements() -> list[tuple[Any, str, Callable[..., Any]]]:
 
     @wraps(list_own)
     def read_manifest_list_(input_file: Any) -> Iterator[Any]:
-        if not is_installed():
+        if not BELOW.is_installed:
             yield from list_own(input_file)
             return
         with input_file.open() as stream:
             data = bytes(stream.read())
-        listed = answered("manifest lists", lambda: _listed(data))
+        listed = BELOW.answered("manifest lists", lambda: _listed(data))
         yield from list_own(FileInMemory(data)) if listed is None else listed  # type: ignore[arg-type]
 
     @wraps(plan_own)
     def plan_files(self: Any, manifests: Any, *args: Any, **named: Any) -> Any:
-        if not is_installed():
+        if not BELOW.is_installed:
             return plan_own(self, manifests, *args, **named)
         every = list(manifests)
-        made = answered("plans", lambda: scans.plan_files(self, every, *args, **named))
+        made = BELOW.answered("plans", lambda: scans.plan_files(self, every, *args, **named))
         return plan_own(self, every, *args, **named) if made is None else made
 
     @wraps(files_own)
@@ -84,20 +84,24 @@ def replacements() -> list[tuple[Any, str, Callable[..., Any]]]:
             columns = ManifestColumns(file_bytes(self.tbl.io, manifest_list.manifest_path), manifest_list)
             return inspection.files(self, columns, manifest_list, data_file_filter)
 
-        table = answered("inspect", made) if is_installed() else None
+        table = BELOW.answered("inspect", made) if BELOW.is_installed else None
         return files_own(self, manifest_list, data_file_filter) if table is None else table
 
     @wraps(entries_own)
     def entries_(self: Any, snapshot_id: int | None = None) -> Any:
-        table = answered("inspect", lambda: inspection.entries(self, snapshot_id)) if is_installed() else None
+        table = (
+            BELOW.answered("inspect", lambda: inspection.entries(self, snapshot_id))
+            if BELOW.is_installed
+            else None
+        )
         return entries_own(self, snapshot_id) if table is None else table
 
     return [
-        (ManifestFile, "fetch_manifest_entry", fetch_manifest_entry),
-        (manifests, "read_manifest_list", read_manifest_list_),
-        (ManifestGroupPlanner, "plan_files", plan_files),
-        (InspectTable, "_get_files_from_manifest", _get_files_from_manifest),
-        (InspectTable, "entries", entries_),
+        Replacement(ManifestFile, "fetch_manifest_entry", fetch_manifest_entry),
+        Replacement(manifests, "read_manifest_list", read_manifest_list_),
+        Replacement(ManifestGroupPlanner, "plan_files", plan_files),
+        Replacement(InspectTable, "_get_files_from_manifest", _get_files_from_manifest),
+        Replacement(InspectTable, "entries", entries_),
     ]
 
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-import os
-import threading
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pyiceberg.expressions import AlwaysTrue
@@ -14,9 +11,10 @@ from pyiceberg.table.delete_file_index import DeleteFileIndex
 from pyiceberg.typedef import KeyDefaultDict
 from pyiceberg.utils.concurrent import ExecutorFactory
 
-from lakebed.pyiceberg.columns import FileInMemory, NotTheSameError, file_bytes
+from lakebed._below import NotTheSameError, Pause
+from lakebed.pyiceberg.columns import FileInMemory, file_bytes
 from lakebed.pyiceberg.entries import columns_of, data_file, entries
-from lakebed.pyiceberg.installing import own
+from lakebed.pyiceberg.installing import BELOW
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,43 +22,7 @@ if TYPE_CHECKING:
 DATA, POSITIONS = DataFileContent.DATA.value, DataFileContent.POSITION_DELETES.value
 
 
-class _Pause:
-    """No collection of cyclic garbage while plans are made.
-
-    A plan makes objects that all stay, without cycles. Collections would walk over them again and again, for
-    longer than it takes to make them.
-    """
-
-    def __init__(self) -> None:
-        self._plans, self._was_enabled = 0, False
-        self._lock = threading.Lock()
-
-    def __enter__(self) -> None:
-        with self._lock:
-            if not self._plans:
-                self._was_enabled = gc.isenabled()
-                gc.disable()
-            self._plans += 1
-
-    def __exit__(self, *_: object) -> None:
-        with self._lock:
-            self._plans -= 1
-            self._collect_again()
-
-    def renew(self) -> None:
-        """In a child of a fork: no other thread is there that could end the pause."""
-        self._lock = threading.Lock()
-        self._plans = 0
-        self._collect_again()
-
-    def _collect_again(self) -> None:
-        if not self._plans and self._was_enabled:
-            self._was_enabled = False
-            gc.enable()
-
-
-_PAUSE = _Pause()
-os.register_at_fork(after_in_child=_PAUSE.renew)
+_PAUSE = Pause()
 
 
 class _Found(NamedTuple):
@@ -127,7 +89,7 @@ def _in_manifest(io: Any, manifest: Any, has_filter: bool, tests: tuple[Any, ...
     data = file_bytes(io, manifest.manifest_path)
     columns = columns_of(data, manifest)
     if columns is None:
-        return _by_pyiceberg(own("fetch_manifest_entry")(manifest, FileInMemory(data)), tests)
+        return _by_pyiceberg(BELOW.own("fetch_manifest_entry")(manifest, FileInMemory(data)), tests)
     evaluator, memory, by_metrics = tests
     partitions, rows = columns.partition_keys(), columns.live_rows()
     if has_filter:
