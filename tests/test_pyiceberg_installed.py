@@ -15,6 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from outcomes import outcome
 from pyiceberg_peer import peer
 from raising import raises
 
@@ -59,17 +60,6 @@ def by_attributes(entry: Any) -> list[Any]:
     names = [name for name, value in vars(manifests.DataFile).items() if isinstance(value, property)]
     of_file = [(name, shown(getattr(entry.data_file, name))) for name in names]
     return [entry.status, entry.snapshot_id, entry.sequence_number, entry.file_sequence_number, of_file]
-
-
-def outcome(make: Callable[[], Any]) -> tuple[str, Any]:
-    """What is made, or what is raised."""
-    try:
-        return "made", make()
-    except ImportError as error:
-        # PyIceberg reads Snappy with a package, lakebed without one.
-        pytest.skip(str(error))
-    except Exception as error:  # noqa: BLE001 - of many classes, compared with each other
-        return type(error).__name__, str(error)
 
 
 def filters(schema: Any) -> list[str]:
