@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from outcomes import outcome
-from pyiceberg_peer import peer
+from pyiceberg_peer import forget_manifests, peer
 from raising import raises
 
 import lakebed
@@ -30,6 +30,8 @@ tables = pytest.importorskip("pyiceberg.table")
 catalog_tables = pytest.importorskip("catalog_tables")
 planned_tables = pytest.importorskip("planned_tables")
 from pyiceberg.utils.lazydict import LazyDict  # noqa: E402
+
+from lakebed.pyiceberg import replacing  # noqa: E402
 
 # Some writers record lengths that their manifests do not have.
 pytestmark = pytest.mark.filterwarnings("ignore::lakebed.errors.LakebedWarning")
@@ -127,9 +129,9 @@ def test_answers_are_pyicebergs_own(table: GoldenTable) -> None:
     other = peer(str(table.path / table.info["metadata_file"]), table.file)
     opened = tables.Table(("golden",), other.metadata, "", other.files, None)
     for snapshot in opened.metadata.snapshots[-1:]:
-        manifests.clear_manifest_cache()
+        forget_manifests()
         expected = answers(opened, snapshot)
-        manifests.clear_manifest_cache()
+        forget_manifests()
         with lakebed.pyiceberg.installed():
             found = answers(opened, snapshot)
         assert found.keys() == expected.keys()
@@ -148,13 +150,7 @@ def orders(tmp_path: Path) -> Any:
     return catalog_tables.orders(catalog_tables.sqlite(tmp_path), commits=3)
 
 
-PLACES = [
-    (manifests.ManifestFile, "fetch_manifest_entry"),
-    (manifests, "read_manifest_list"),
-    (tables.ManifestGroupPlanner, "plan_files"),
-    (tables.Table.inspect.fget.__globals__["InspectTable"], "entries"),
-    (tables.Table.inspect.fget.__globals__["InspectTable"], "_get_files_from_manifest"),
-]
+PLACES = [(one.owner, one.name) for one in replacing.replacements()]
 
 
 def test_uninstall_restores_what_was_there() -> None:
@@ -222,7 +218,9 @@ def test_status_counts_who_answered_and_why(orders: Any) -> None:
         name: after.by_lakebed[name] - before.by_lakebed.get(name, 0)
         for name in ("manifests", "manifest lists", "plans", "inspect")
     }
-    assert counts == {"manifests": 3, "manifest lists": 2, "plans": 1, "inspect": 3}
+    # Before 0.11 PyIceberg keeps what a list has.
+    assert counts.pop("manifest lists") in (1, 2)
+    assert counts == {"manifests": 3, "plans": 1, "inspect": 3}
     assert after.by_pyiceberg == before.by_pyiceberg
     assert after.version
 
@@ -255,6 +253,7 @@ def test_what_lakebed_does_not_read_pyiceberg_reads_or_refuses(orders: Any, dama
 
 def test_records_can_be_changed_like_pyicebergs(orders: Any) -> None:
     (manifest, *_) = orders.current_snapshot().manifests(orders.io)
+    own, _ = manifest.fetch_manifest_entry(orders.io)
     with lakebed.pyiceberg.installed():
         entry, _ = manifest.fetch_manifest_entry(orders.io)
         other, _ = manifest.fetch_manifest_entry(orders.io)
@@ -271,8 +270,10 @@ def test_records_can_be_changed_like_pyicebergs(orders: Any) -> None:
         True,
     )
     file.spec_id = 7
-    entry.snapshot_id = 5
-    assert (file.spec_id, entry.snapshot_id, entry[1], file.record_count) == (7, 5, 5, other.data_file[4])
+    # Before 0.12 that changes the status.
+    entry.snapshot_id = own.snapshot_id = 5
+    assert [entry[at] for at in range(4)] == [own[at] for at in range(4)]
+    assert (file.spec_id, file.record_count) == (7, other.data_file[4])
     assert repr(other) != repr(entry)
     assert type(pickle.loads(pickle.dumps(file))) is manifests.DataFile
     assert pickle.loads(pickle.dumps(file)).spec_id == 7

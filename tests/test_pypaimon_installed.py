@@ -27,13 +27,10 @@ tables = pytest.importorskip("pypaimon.table.file_store_table")
 asked = pytest.importorskip("pypaimon_asked")
 catalog_tables = pytest.importorskip("catalog_tables")
 from pypaimon.manifest.schema.data_file_meta import DataFileMeta  # noqa: E402
-from pypaimon.read.table_scan import TableScan  # noqa: E402
 
-PLACES = [
-    (file_managers.ManifestFileManager, "read"),
-    (asked.list_managers.ManifestListManager, "_read_from_storage"),
-    (TableScan, "plan"),
-]
+from lakebed.pypaimon import replacing  # noqa: E402
+
+PLACES = [(one.owner, one.name) for one in replacing.replacements()]
 
 
 @pytest.fixture(autouse=True)

@@ -57,6 +57,16 @@ LATER = (*COUNTS, *BOUNDS, "key_metadata", "split_offsets", "equality_ids", "sor
 """What is decoded when an entry is first asked for one of them: most of a manifest's bytes."""
 
 
+def _inherits_snapshot_ids() -> bool:
+    """Whether an entry takes the id of its manifest; before 0.12 the id takes the place of its status."""
+    made = ManifestEntry(*[None] * 5)
+    made.snapshot_id = 1
+    return made.status is None
+
+
+_INHERITS_SNAPSHOT_IDS = _inherits_snapshot_ids()
+
+
 class FileInMemory:
     """A `FileIO` and an `InputFile` of PyIceberg's, of one file that was read."""
 
@@ -173,6 +183,8 @@ class ManifestColumns:
         self._own: list[Any] | None = None
         if self._has_content and self._arrays["content"].null_count:
             raise NotTheSameError("nulls for what files hold")
+        if self._arrays["snapshot_id"].null_count and not _INHERITS_SNAPSHOT_IDS:
+            raise NotTheSameError("ids of snapshots that are inherited")
         contents, formats = self.contents, self.list_of("file_format")
         if max(self.list_of("status"), default=0) > 2 or max(contents, default=0) > 2:
             raise NotTheSameError("an unknown status or content")

@@ -15,7 +15,7 @@ from pyiceberg.manifest import (
     ManifestFile,
     PartitionFieldSummary,
 )
-from pyiceberg.table import ManifestGroupPlanner
+from pyiceberg.table import DataScan
 from pyiceberg.table.inspect import InspectTable
 from pyiceberg.utils.schema_conversion import AvroSchemaConversion
 
@@ -47,8 +47,10 @@ _NO_CONTENT: Any = _LIST.find_field(517).initial_default
 def replacements() -> list[Replacement]:
     """What takes the place of what."""
     fetch_own, list_own = ManifestFile.fetch_manifest_entry, manifests.read_manifest_list
-    plan_own, entries_own = ManifestGroupPlanner.plan_files, InspectTable.entries
-    files_own = InspectTable._get_files_from_manifest
+    # Before 0.10 PyIceberg's own code makes both tables.
+    has_files = hasattr(InspectTable, "_get_files_from_manifest")
+    entries_own = InspectTable.entries
+    files_own: Any = InspectTable._get_files_from_manifest if has_files else entries_own
 
     @wraps(fetch_own)
     def fetch_manifest_entry(self: Any, io: Any, discard_deleted: bool = True) -> list[Any]:
@@ -70,14 +72,6 @@ def replacements() -> list[Replacement]:
         listed = BELOW.answered("manifest lists", lambda: _listed(data))
         yield from list_own(FileInMemory(data)) if listed is None else listed  # type: ignore[arg-type]
 
-    @wraps(plan_own)
-    def plan_files(self: Any, manifests: Any, *args: Any, **named: Any) -> Any:
-        if not BELOW.is_installed:
-            return plan_own(self, manifests, *args, **named)
-        every = list(manifests)
-        made = BELOW.answered("plans", lambda: scans.plan_files(self, every, *args, **named))
-        return plan_own(self, every, *args, **named) if made is None else made
-
     @wraps(files_own)
     def _get_files_from_manifest(self: Any, manifest_list: Any, data_file_filter: Any = None) -> Any:
         def made() -> Any:
@@ -96,13 +90,40 @@ def replacements() -> list[Replacement]:
         )
         return entries_own(self, snapshot_id) if table is None else table
 
-    return [
+    found = [
         Replacement(ManifestFile, "fetch_manifest_entry", fetch_manifest_entry),
         Replacement(manifests, "read_manifest_list", read_manifest_list_),
-        Replacement(ManifestGroupPlanner, "plan_files", plan_files),
-        Replacement(InspectTable, "_get_files_from_manifest", _get_files_from_manifest),
-        Replacement(InspectTable, "entries", entries_),
+        _plan(),
     ]
+    if has_files:
+        found.append(Replacement(InspectTable, "_get_files_from_manifest", _get_files_from_manifest))
+        found.append(Replacement(InspectTable, "entries", entries_))
+    return found
+
+
+def _plan() -> Replacement:
+    """What plans: since 0.12 of manifests that it is given, before of those of the scan's snapshot."""
+    names = ("_plan_files_local", "plan_files")
+    name = next(one for one in names if one in vars(scans.PLANNER))
+    own = vars(scans.PLANNER)[name]
+
+    @wraps(own)
+    def plan_files(self: Any, manifests: Any, *args: Any, **named: Any) -> Any:
+        if not BELOW.is_installed:
+            return own(self, manifests, *args, **named)
+        every = list(manifests)
+        made = BELOW.answered("plans", lambda: scans.plan_files(self, every, *args, **named))
+        return own(self, every, *args, **named) if made is None else made
+
+    @wraps(own)
+    def plan_scan(self: Any) -> Any:
+        snapshot = self.snapshot() if BELOW.is_installed else None
+        if not snapshot:
+            return own(self)
+        made = BELOW.answered("plans", lambda: scans.plan_files(self, list(snapshot.manifests(self.io))))
+        return own(self) if made is None else made
+
+    return Replacement(scans.PLANNER, name, plan_scan if scans.PLANNER is DataScan else plan_files)
 
 
 def _listed(data: bytes) -> list[Any]:

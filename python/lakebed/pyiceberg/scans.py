@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import pyiceberg.table as tables
 from pyiceberg.expressions import AlwaysTrue
-from pyiceberg.manifest import INITIAL_SEQUENCE_NUMBER, DataFileContent
-from pyiceberg.table import FileScanTask, ManifestGroupPlanner, _min_sequence_number
-from pyiceberg.table.delete_file_index import DeleteFileIndex
+from pyiceberg.manifest import DataFileContent
+from pyiceberg.table import FileScanTask, _min_sequence_number
 from pyiceberg.typedef import KeyDefaultDict
 from pyiceberg.utils.concurrent import ExecutorFactory
 
 from lakebed._below import NotTheSameError, Pause
 from lakebed.pyiceberg.columns import FileInMemory, file_bytes
+from lakebed.pyiceberg.deletes import FIRST_NUMBER, delete_index
 from lakebed.pyiceberg.entries import columns_of, data_file, entries
 from lakebed.pyiceberg.installing import BELOW
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 DATA, POSITIONS = DataFileContent.DATA.value, DataFileContent.POSITION_DELETES.value
 
 
+PLANNER: Any = getattr(tables, "ManifestGroupPlanner", tables.DataScan)
+"""What makes a plan of manifests: before 0.12 the scan itself."""
 _PAUSE = Pause()
 
 
@@ -38,11 +41,11 @@ class _Found(NamedTuple):
 def plan_files(
     planner: Any, manifests: list[Any], manifest_entry_filter: Callable[[Any], bool] | None = None
 ) -> list[Any]:
-    """The tasks of PyIceberg's `ManifestGroupPlanner.plan_files`, in its order.
+    """The tasks of PyIceberg's own planner, in its order.
 
     Raises: NotTheSameError where its own code must plan; what it raises of filters.
     """
-    if type(planner) is not ManifestGroupPlanner:
+    if type(planner) is not PLANNER:
         raise NotTheSameError("a planner of another class")
     if manifest_entry_filter is not None:
         # It looks at each entry.
@@ -55,7 +58,7 @@ def _planned(planner: Any, manifests: list[Any]) -> list[Any]:
     found = _search(planner, manifests)
     if any(content > POSITIONS for one in found for content in one.contents):
         raise NotTheSameError("equality deletes, which PyIceberg refuses")
-    deletes = DeleteFileIndex()
+    deletes = delete_index()
     for one in found:
         for place, content in enumerate(one.contents):
             if content == POSITIONS:
@@ -143,7 +146,7 @@ def _tasks(planner: Any, found: list[_Found], deletes: Any) -> list[Any]:
                 left[spec_id, partition] = residual
             applied = None
             if has_deletes:
-                number = number or INITIAL_SEQUENCE_NUMBER
+                number = number or FIRST_NUMBER
                 applied = deletes.for_data_file(number, file, partition_key=file.partition)
             made.append(FileScanTask(file, delete_files=applied, residual=residual))
     return made
