@@ -243,6 +243,21 @@ def test_a_filter_of_whole_records_is_left_to_pypaimon(orders: Any) -> None:
     assert lakebed.pypaimon.status().by_pypaimon["manifests", "a filter of records"] >= 3
 
 
+def test_whoever_watches_files_being_made_sees_them(orders: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+    own = DataFileMeta.__init__
+
+    def watched(self: Any, *args: Any, **named: Any) -> None:
+        own(self, *args, **named)
+        made.append(self.file_name)
+
+    lakebed.pypaimon.install()
+    monkeypatch.setattr(DataFileMeta, "__init__", watched)
+    # pypaimon copies each without its statistics.
+    assert len(asked.entries(orders, drop_stats=True)) * 2 == len(made)
+    assert lakebed.pypaimon.status().by_pypaimon["manifests", "another constructor of files"] >= 3
+
+
 def test_commits_write_what_they_read(orders: Any) -> None:
     with lakebed.pypaimon.installed():
         catalog_tables.paimon_append(orders)

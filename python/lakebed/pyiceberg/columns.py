@@ -16,7 +16,6 @@ from pyiceberg.avro.file import AvroFile
 from pyiceberg.avro.reader import EMPTY_DICT
 from pyiceberg.avro.resolver import resolve_reader
 from pyiceberg.manifest import (
-    DATA_FILE_TYPE,
     DEFAULT_READ_VERSION,
     MANIFEST_ENTRY_SCHEMAS,
     DataFile,
@@ -39,13 +38,13 @@ from lakebed.limits import LIMITS
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+RECORDS_ARE_LISTS = "_data" in vars(Record)
+"""Since PyIceberg 0.10; before, they have an attribute for each field."""
 STATUSES, CONTENTS = tuple(ManifestEntryStatus), tuple(DataFileContent)
 ENTRIES = MANIFEST_ENTRY_SCHEMAS[DEFAULT_READ_VERSION]
 READ_TYPES: dict[int, Any] = {-1: ManifestEntry, 2: DataFile}
 READ_ENUMS: dict[int, Any] = {0: ManifestEntryStatus, 101: FileFormat, 134: DataFileContent}
 """How PyIceberg reads a manifest of any version."""
-_FILE: Any = DATA_FILE_TYPE[DEFAULT_READ_VERSION]
-NO_CONTENT = _FILE.field(134).initial_default
 DELETED = ManifestEntryStatus.DELETED.value
 COUNTS = ("column_sizes", "value_counts", "null_value_counts", "nan_value_counts")
 BOUNDS = ("lower_bounds", "upper_bounds")
@@ -65,6 +64,16 @@ def _inherits_snapshot_ids() -> bool:
 
 
 _INHERITS_SNAPSHOT_IDS = _inherits_snapshot_ids()
+
+
+def default_at(reader: Any, *positions: int) -> Any:
+    """What a resolved reader gives for a field that is not stored, None for one that is.
+
+    Before 0.10 that is one of several equal values, such as 0 and `ManifestContent.DATA`.
+    """
+    for position in positions:
+        reader = dict(reader.field_readers)[position]
+    return getattr(reader, "default_value", None)
 
 
 class FileInMemory:
@@ -105,6 +114,10 @@ class StoredTypes(NamedTuple):
     """Its types of the partition's fields."""
     has_content: bool
     """Whether entries say what their files hold, which those of version 1 do not."""
+    no_content: Any
+    """What PyIceberg takes them to hold then."""
+    struct: Any
+    """The partition's type, whose names records had before PyIceberg 0.10."""
 
 
 @lru_cache(maxsize=256)
@@ -113,7 +126,7 @@ def stored_types(schema: str) -> StoredTypes | str:
     try:
         stored: Any = AvroSchemaConversion().avro_to_iceberg(json.loads(schema))
         # Refuses what PyIceberg refuses: fields that are not there, or of other types.
-        resolve_reader(stored, ENTRIES, READ_TYPES, READ_ENUMS)
+        no_content = default_at(resolve_reader(stored, ENTRIES, READ_TYPES, READ_ENUMS), 4, 0)
         fields = {field.field_id: field for field in stored.find_field(2).field_type.fields}
     except Exception as error:  # noqa: BLE001 - of many classes; PyIceberg's own code raises it again
         return f"a schema that PyIceberg does not take ({type(error).__name__})"
@@ -129,7 +142,7 @@ def stored_types(schema: str) -> StoredTypes | str:
     if any(number in fields and not fields[number].field_type.element_required for number in (132, 135)):
         return "lists with nulls"
     partition = tuple(field.field_type for field in fields[102].field_type.fields)
-    return StoredTypes(partition, has_content=134 in fields)
+    return StoredTypes(partition, 134 in fields, no_content, fields[102].field_type)
 
 
 _DAYS = (types.IntegerType, types.DateType)
@@ -165,7 +178,8 @@ class ManifestColumns:
         types_of_schema = stored_types(header_schema(data))
         if isinstance(types_of_schema, str):
             raise NotTheSameError(types_of_schema)
-        kinds, self._has_content = types_of_schema
+        kinds, self._has_content, self._no_content, struct = types_of_schema
+        self._named = {} if RECORDS_ARE_LISTS else {"struct": struct}
         self._data: bytes | None = data
         self.spec_id = manifest.partition_spec_id
         self._inherited = (manifest.added_snapshot_id, manifest.sequence_number)
@@ -229,8 +243,8 @@ class ManifestColumns:
         return found
 
     def content_of(self, row: int) -> Any:
-        """What a file holds; PyIceberg has a number where it is not stored."""
-        return CONTENTS[self.contents[row]] if self._has_content else NO_CONTENT
+        """What a file holds."""
+        return CONTENTS[self.contents[row]] if self._has_content else self._no_content
 
     def inherited(self, name: str) -> list[int | None]:
         """A column of numbers that entries inherit where they leave it out."""
@@ -270,7 +284,7 @@ class ManifestColumns:
         """The partition of a file, the same object each time."""
         found = self._records[row]
         if found is None:
-            found = self._records[row] = Record(*self.partition_keys()[row])
+            found = self._records[row] = Record(*self.partition_keys()[row], **self._named)
         return found
 
     def file_values(self, row: int) -> list[Any]:
@@ -278,7 +292,7 @@ class ManifestColumns:
         try:
             later = [self.later(name, row) for name in LATER]
         except (LakebedError, NotTheSameError):
-            later = self._read_by_pyiceberg()[row]
+            later = self.read_by_pyiceberg()[row]
         return [
             self.content_of(row),
             self.list_of("file_path")[row],
@@ -300,12 +314,12 @@ class ManifestColumns:
             made.setdefault(row, value)
         return made[row]
 
-    def _read_by_pyiceberg(self) -> list[Any]:
+    def read_by_pyiceberg(self) -> list[Any]:
         """What lakebed refuses of metrics, such as too many of them."""
         if self._own is None:
             file: Any = FileInMemory(self._data or b"")
             with AvroFile[ManifestEntry](file, ENTRIES, READ_TYPES, READ_ENUMS) as reader:
-                self._own = [entry.data_file._data[6:] for entry in reader]
+                self._own = [[getattr(entry.data_file, name) for name in LATER] for entry in reader]
         return self._own
 
     def _metrics(self, name: str) -> tuple[Any, ...]:

@@ -1,4 +1,4 @@
-"""PyIceberg's entries and files over columns: their values are made when they are asked for."""
+"""PyIceberg's entries and files over columns, since its 0.10: values are made when they are asked for."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from pyiceberg.typedef import Record
 from lakebed._below import NotTheSameError
 from lakebed.errors import LakebedError
 from lakebed.pyiceberg.columns import LATER, STATUSES, ManifestColumns
-from lakebed.pyiceberg.installing import BELOW
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -157,9 +156,3 @@ def entries(columns: ManifestColumns, rows: Iterable[int]) -> list[Any]:
         _set_entry_row(entry, row)
         made.append(entry)
     return made
-
-
-def columns_of(data: bytes, manifest: Any) -> ManifestColumns | None:
-    """The entries of a manifest as columns, None for PyIceberg's own code to read it; counts either."""
-    found: ManifestColumns | None = BELOW.answered("manifests", lambda: ManifestColumns(data, manifest))
-    return found

@@ -11,7 +11,7 @@ from lakebed._below import Installation
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-VERSIONS = ("0.10", "0.11", "0.12")
+VERSIONS = ("0.8", "0.9", "0.10", "0.11", "0.12")
 """The versions of PyIceberg whose own tests pass with lakebed below them."""
 BELOW = Installation("PyIceberg", "pyiceberg", VERSIONS, "lakebed.pyiceberg.replacing")
 

@@ -25,11 +25,12 @@ from lakebed.pyiceberg import inspection, scans
 from lakebed.pyiceberg.columns import (
     FileInMemory,
     ManifestColumns,
+    default_at,
     file_bytes,
     header_schema,
 )
-from lakebed.pyiceberg.entries import columns_of, entries
 from lakebed.pyiceberg.installing import BELOW
+from lakebed.pyiceberg.records import columns_of, entries
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,7 +42,6 @@ _LISTED = (
     "key_metadata",
 )  # fmt: skip
 _LIST = MANIFEST_LIST_FILE_SCHEMAS[DEFAULT_READ_VERSION]
-_NO_CONTENT: Any = _LIST.find_field(517).initial_default
 
 
 def replacements() -> list[Replacement]:
@@ -128,7 +128,7 @@ def _plan() -> Replacement:
 
 def _listed(data: bytes) -> list[Any]:
     """The manifests of a list as PyIceberg has them."""
-    has_content = _has_content(header_schema(data))
+    no_content = _no_content(header_schema(data))
     table = read_manifest_list(data, columns=_LISTED).to_arrow()
     columns = [table.column(name).to_pylist() for name in _LISTED]
     made = []
@@ -136,7 +136,7 @@ def _listed(data: bytes) -> list[Any]:
         values = list(row)
         if values[3] is None or values[3] > 1 or None in values[4:6]:
             raise NotTheSameError("an unknown content, or nulls where there are none")
-        values[3] = ManifestContent(values[3]) if has_content else _NO_CONTENT
+        values[3] = ManifestContent(values[3]) if no_content is None else no_content
         if values[13] is not None:
             values[13] = [PartitionFieldSummary(*one.values()) for one in values[13]]
         made.append(ManifestFile(*values))
@@ -144,19 +144,14 @@ def _listed(data: bytes) -> list[Any]:
 
 
 @lru_cache(maxsize=64)
-def _has_content(schema: str) -> bool:
-    """Whether a list says what its manifests hold, which those of version 1 do not.
+def _no_content(schema: str) -> Any:
+    """What manifests hold in a list that does not say it, as those of version 1; None for one that does.
 
     Raises: NotTheSameError where PyIceberg refuses the schema.
     """
     try:
         stored = AvroSchemaConversion().avro_to_iceberg(json.loads(schema))
-        resolve_reader(
-            stored,
-            _LIST,
-            {-1: ManifestFile, 508: PartitionFieldSummary},
-            {517: ManifestContent},
-        )
+        types: Any = {-1: ManifestFile, 508: PartitionFieldSummary}
+        return default_at(resolve_reader(stored, _LIST, types, {517: ManifestContent}), 3)
     except Exception as error:
         raise NotTheSameError(f"a schema that PyIceberg does not take ({type(error).__name__})") from error
-    return any(field.field_id == 517 for field in stored.fields)

@@ -6,16 +6,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyiceberg.table as tables
 from pyiceberg.expressions import AlwaysTrue
+from pyiceberg.expressions.visitors import _InclusiveMetricsEvaluator
 from pyiceberg.manifest import DataFileContent
 from pyiceberg.table import FileScanTask, _min_sequence_number
 from pyiceberg.typedef import KeyDefaultDict
+from pyiceberg.types import strtobool
 from pyiceberg.utils.concurrent import ExecutorFactory
 
 from lakebed._below import NotTheSameError, Pause
 from lakebed.pyiceberg.columns import FileInMemory, file_bytes
 from lakebed.pyiceberg.deletes import FIRST_NUMBER, delete_index
-from lakebed.pyiceberg.entries import columns_of, data_file, entries
 from lakebed.pyiceberg.installing import BELOW
+from lakebed.pyiceberg.records import columns_of, data_file, entries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -25,6 +27,8 @@ DATA, POSITIONS = DataFileContent.DATA.value, DataFileContent.POSITION_DELETES.v
 
 PLANNER: Any = getattr(tables, "ManifestGroupPlanner", tables.DataScan)
 """What makes a plan of manifests: before 0.12 the scan itself."""
+_HAS_RESIDUALS = hasattr(PLANNER, "_build_residual_evaluator")
+"""Whether tasks say what is left of a filter in their partition: since 0.9."""
 _PAUSE = Pause()
 
 
@@ -72,7 +76,7 @@ def _search(planner: Any, manifests: list[Any]) -> list[_Found]:
     wanted = [one for one in manifests if may_match[one.partition_spec_id](one)]
     # PyIceberg, too, makes them all before it reads.
     in_partition: dict[int, Any] = KeyDefaultDict(planner._build_partition_evaluator)
-    by_metrics = planner._build_metrics_evaluator()
+    by_metrics = _metrics_evaluator(planner)
     first = _min_sequence_number(wanted)
     wanted = [one for one in wanted if planner._check_sequence_number(first, one)]
     memories: dict[int, dict[tuple[Any, ...], bool]] = {one.partition_spec_id: {} for one in wanted}
@@ -86,6 +90,18 @@ def _search(planner: Any, manifests: list[Any]) -> list[_Found]:
         return _in_manifest(planner.io, manifest, has_filter, (evaluator, memory, by_metrics))
 
     return list(ExecutorFactory.get_or_create().map(search, arguments))
+
+
+def _metrics_evaluator(planner: Any) -> Callable[[Any], bool]:
+    if hasattr(planner, "_build_metrics_evaluator"):
+        made: Callable[[Any], bool] = planner._build_metrics_evaluator()
+        return made
+    # Before 0.9. An evaluator has a state, and threads would share it.
+    empty = strtobool(planner.options.get("include_empty_files", "false"))
+    asked = (planner.table_metadata.schema(), planner.row_filter, planner.case_sensitive, empty)
+    # What PyIceberg raises of a filter, it raises before it reads.
+    _InclusiveMetricsEvaluator(*asked)
+    return lambda file: _InclusiveMetricsEvaluator(*asked).eval(file)
 
 
 def _in_manifest(io: Any, manifest: Any, has_filter: bool, tests: tuple[Any, ...]) -> _Found:
@@ -125,13 +141,13 @@ def _by_pyiceberg(read: list[Any], tests: tuple[Any, ...]) -> _Found:
         files,
         [int(file.content) for file in files],
         [one.sequence_number for one in kept],
-        [tuple(file.partition._data) for file in files],
+        [tuple(map(file.partition.__getitem__, range(len(file.partition)))) for file in files],
         kept.__getitem__,
     )
 
 
 def _tasks(planner: Any, found: list[_Found], deletes: Any) -> list[Any]:
-    residuals: dict[int, Any] = KeyDefaultDict(planner._build_residual_evaluator)
+    residuals: dict[int, Any] = KeyDefaultDict(lambda spec_id: planner._build_residual_evaluator(spec_id))
     left: dict[tuple[int, tuple[Any, ...]], Any] = {}
     has_deletes = not deletes.is_empty()
     made = []
@@ -140,13 +156,13 @@ def _tasks(planner: Any, found: list[_Found], deletes: Any) -> list[Any]:
         for file, content, number, partition in zip(*one[:4], strict=True):
             if content != DATA:
                 continue
-            residual = left.get((spec_id, partition))
-            if residual is None:
-                residual = residuals[spec_id](file).residual_for(file.partition)
-                left[spec_id, partition] = residual
+            rest = left.get((spec_id, partition))
+            if rest is None and _HAS_RESIDUALS:
+                rest = {"residual": residuals[spec_id](file).residual_for(file.partition)}
+                left[spec_id, partition] = rest
             applied = None
             if has_deletes:
                 number = number or FIRST_NUMBER
                 applied = deletes.for_data_file(number, file, partition_key=file.partition)
-            made.append(FileScanTask(file, delete_files=applied, residual=residual))
+            made.append(FileScanTask(file, delete_files=applied, **(rest or {})))
     return made

@@ -24,7 +24,7 @@ from lakebed._source import resolve_source
 from lakebed.errors import LakebedError
 from lakebed.limits import LIMITS
 from lakebed.paimon.reading import read_manifest
-from lakebed.pypaimon.files import EAGER
+from lakebed.pypaimon.files import EAGER, is_replaced
 from lakebed.pypaimon.installing import BELOW
 
 if TYPE_CHECKING:
@@ -180,6 +180,8 @@ class ManifestColumns:
         Raises: NotTheSameError where pypaimon's own code would refuse one of them; LakebedError for what
             lakebed does not read.
         """
+        if is_replaced():
+            raise NotTheSameError("another constructor of files")
         self._has_write_cols = "_WRITE_COLS" in check_schema(data)
         self._manager, self._data, self._taken = manager, data, taken
         self.rows = Rows(data, _FIRST, taken)

@@ -25,6 +25,14 @@ _attributes = vars(own.DataFileMeta)["__dict__"].__get__
 _set_attributes = vars(own.DataFileMeta)["__dict__"].__set__
 
 
+_init = own.DataFileMeta.__init__
+
+
+def is_replaced() -> bool:
+    """Whether someone has put a constructor of their own into pypaimon's class, who then wants its calls."""
+    return own.DataFileMeta.__init__ is not _init
+
+
 class _Later:
     """An attribute that is made at its first use; from then on it is one like any other."""
 
