@@ -33,13 +33,19 @@ def shown(value: Any) -> Any:
     return (name, sorted((key, shown(one)) for key, one in vars(value).items()))
 
 
-def shown_splits(splits: list[Any]) -> list[Any]:
-    return [shown(split) for split in splits]
+def shown_splits(found: list[Any]) -> list[Any]:
+    return [shown(split) for split in found]
 
 
 def planned(table: Any, change: Callable[[Any], Any] = lambda builder: builder) -> list[Any]:
+    """What the splits of a plan hold."""
+    return shown_splits(splits(table, change))
+
+
+def splits(table: Any, change: Callable[[Any], Any] = lambda builder: builder) -> list[Any]:
     """The splits of a plan."""
-    return shown_splits(change(table.new_read_builder()).new_scan().plan().splits())
+    made: list[Any] = change(table.new_read_builder()).new_scan().plan().splits()
+    return made
 
 
 def manifests(table: Any) -> list[Any]:

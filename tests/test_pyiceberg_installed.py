@@ -318,8 +318,8 @@ def test_commits_write_what_they_read(orders: Any) -> None:
     with lakebed.pyiceberg.installed():
         assert sorted(map(str, orders.scan().to_arrow().to_pylist())) == before
     found = lakebed.open_table(orders).verify().to_arrow()["field"].to_pylist()
-    # PyIceberg 0.8 adds up the files of a summary wrongly.
-    assert found == [] or pyiceberg.__version__.startswith("0.8.")
+    # PyIceberg up to 0.9.0 adds up the files of a summary wrongly.
+    assert found == [] or pyiceberg.__version__.startswith(("0.8.", "0.9.0"))
 
 
 def test_threads_share_it(orders: Any) -> None:

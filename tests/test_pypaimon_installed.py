@@ -9,9 +9,11 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
+import pyarrow.compute as pc
 import pytest
 from outcomes import outcome
 from raising import raises
@@ -23,13 +25,13 @@ from lakebed.pypaimon.installing import BELOW
 from shared_data import GoldenTable, each_golden_paimon_table
 
 file_managers = pytest.importorskip("pypaimon.manifest.manifest_file_manager")
-tables = pytest.importorskip("pypaimon.table.file_store_table")
 asked = pytest.importorskip("pypaimon_asked")
-catalog_tables = pytest.importorskip("catalog_tables")
+tables = pytest.importorskip("pypaimon_tables")
 from pypaimon.manifest.schema.data_file_meta import DataFileMeta  # noqa: E402
 
 from lakebed.pypaimon import replacing  # noqa: E402
 
+FILTERS_RECORDS = "early_record_filter" in signature(file_managers.ManifestFileManager.read).parameters
 PLACES = [(one.owner, one.name) for one in replacing.replacements()]
 
 
@@ -40,11 +42,11 @@ def _put_back() -> Iterator[None]:
 
 
 @each_golden_paimon_table()
-def test_answers_are_pypaimons_own(table: GoldenTable) -> None:
-    expected = asked.answers(tables.FileStoreTable.from_path(str(table.path)))
+def test_answers_are_pypaimons_own(table: GoldenTable, tmp_path: Path) -> None:
+    expected = asked.answers(tables.linked(table.path, tmp_path))
     with lakebed.pypaimon.installed():
         before = lakebed.pypaimon.status()
-        found = asked.answers(tables.FileStoreTable.from_path(str(table.path)))
+        found = asked.answers(tables.linked(table.path, tmp_path))
         after = lakebed.pypaimon.status()
     assert asked.differences(expected, found) == []
     if expected["manifests"][0] == "made" and expected["entries"][0] == "made":
@@ -52,8 +54,8 @@ def test_answers_are_pypaimons_own(table: GoldenTable) -> None:
 
 
 @each_golden_paimon_table("*tags*", "*branch*", "rolled_back", "evolve_*", "pk_dv")
-def test_older_versions_and_branches_are_pypaimons_own(table: GoldenTable) -> None:
-    opened = tables.FileStoreTable.from_path(str(table.path))
+def test_older_versions_and_branches_are_pypaimons_own(table: GoldenTable, tmp_path: Path) -> None:
+    opened = tables.linked(table.path, tmp_path)
     views = [
         opened.copy({"scan.snapshot-id": path.name.removeprefix("snapshot-")})
         for path in sorted((table.path / "snapshot").glob("snapshot-*"))
@@ -72,7 +74,7 @@ def test_older_versions_and_branches_are_pypaimons_own(table: GoldenTable) -> No
 
 @pytest.fixture
 def orders(tmp_path: Path) -> Any:
-    return catalog_tables.paimon_orders(tmp_path, commits=3)
+    return tables.paimon_orders(tmp_path, commits=3)
 
 
 def test_uninstall_restores_what_was_there() -> None:
@@ -164,7 +166,8 @@ def test_what_lakebed_does_not_read_pypaimon_reads_or_refuses(orders: Any, damag
         assert read() == own
         after = lakebed.pypaimon.status().by_pypaimon
     reasons = {reason for what, reason in after if after[what, reason] != before.get((what, reason))}
-    assert len(reasons) == 1
+    # Before 2.0 pypaimon does not compress, so that nothing is lost with the codec.
+    assert len(reasons) == 1 or own[0][0] == "made"
     assert not any(path.name in reason for reason in reasons)
 
 
@@ -189,7 +192,6 @@ def test_files_can_be_changed_like_pypaimons(orders: Any) -> None:
     assert type(pickle.loads(pickle.dumps(file))) is DataFileMeta
     assert asked.shown(other.file.assign_first_row_id(5)) == asked.shown(own.file.assign_first_row_id(5))
     assert asked.shown(other.copy_without_stats()) == asked.shown(own.copy_without_stats())
-    assert lakebed.pypaimon.installing.BELOW.own("read")
     with pytest.raises(AttributeError, match="nothing"):
         file.nothing  # noqa: B018
     with pytest.raises(TypeError, match="unhashable"):
@@ -218,11 +220,14 @@ def test_a_filter_of_the_callers_keeps_what_it_saw(orders: Any) -> None:
     (manifest, *_) = asked.manifests(orders)
     seen: list[Any] = []
 
+    def is_wanted(entry: Any) -> bool:
+        seen.append(entry)
+        return True
+
     def read() -> Any:
         seen.clear()
         manager = file_managers.ManifestFileManager(orders)
-        kept = manager.read(manifest.file_name, lambda entry: seen.append(entry) or entry.bucket < 9)
-        return asked.shown(kept), asked.shown(seen)
+        return asked.shown(manager.read(manifest.file_name, is_wanted)), asked.shown(seen)
 
     expected = read()
     with lakebed.pypaimon.installed():
@@ -231,6 +236,7 @@ def test_a_filter_of_the_callers_keeps_what_it_saw(orders: Any) -> None:
     assert expected[0] != expected[1]
 
 
+@pytest.mark.skipif(not FILTERS_RECORDS, reason="pypaimon before 2.0 has no filter of records")
 def test_a_filter_of_whole_records_is_left_to_pypaimon(orders: Any) -> None:
     def read() -> Any:
         manager = file_managers.ManifestFileManager(orders)
@@ -258,17 +264,26 @@ def test_whoever_watches_files_being_made_sees_them(orders: Any, monkeypatch: py
     assert lakebed.pypaimon.status().by_pypaimon["manifests", "another constructor of files"] >= 3
 
 
-def test_commits_write_what_they_read(orders: Any) -> None:
+def _overwritten(folder: Path) -> tuple[Any, str]:
+    """A table after an append and after a partition was written anew, which pypaimon before 2.0 refuses."""
+    table = tables.paimon_orders(folder, commits=3)
+    tables.paimon_append(table)
+    builder = table.new_batch_write_builder().overwrite({"region": "emea"})
+    write, commit = builder.new_write(), builder.new_commit()
+    write.write_arrow(tables.ROWS.filter(pc.equal(tables.ROWS["region"], "emea")))
+    messages = write.prepare_commit()
+    return table, outcome(lambda: commit.commit(messages))[0]
+
+
+def test_commits_write_what_they_read(tmp_path: Path) -> None:
+    own, own_ended = _overwritten(tmp_path / "own")
     with lakebed.pypaimon.installed():
-        catalog_tables.paimon_append(orders)
-        builder = orders.new_batch_write_builder().overwrite({"region": "emea"})
-        write, commit = builder.new_write(), builder.new_commit()
-        write.write_arrow(catalog_tables.ROWS.filter(catalog_tables.pa.compute.field("region") == "emea"))
-        commit.commit(write.prepare_commit())
-    expected = asked.planned(orders)
-    with lakebed.pypaimon.installed():
-        assert asked.planned(orders) == expected
-    assert lakebed.open_table(orders).verify().to_arrow().num_rows == 0
+        found, ended = _overwritten(tmp_path / "lakebed")
+    assert ended == own_ended
+    counts = [[file.row_count for split in asked.splits(one) for file in split.files] for one in (found, own)]
+    assert counts[0] == counts[1]
+    assert sum(counts[0]) == (6 if ended == "made" else 12)
+    assert lakebed.open_table(found).verify().to_arrow().num_rows == 0
 
 
 def test_threads_share_it(orders: Any) -> None:
@@ -318,9 +333,12 @@ def test_files_are_read_once_and_by_the_tables_own_file_io(orders: Any) -> None:
     opened.clear()
     with lakebed.pypaimon.installed():
         asked.planned(orders)
-    assert sorted(opened) == sorted(expected)
-    assert sum(name.startswith("manifest-") for name in opened) == 5
+    read = [sorted(name for name in some if name.startswith("manifest-")) for some in (opened, expected)]
+    assert read[0] == read[1]
+    assert len(read[0]) == 5
     manifests = asked.manifests(orders)
+    if not FILTERS_RECORDS:
+        return
     with lakebed.pypaimon.installed():
         opened.clear()
         # What pypaimon's own code must read, it reads from memory.
