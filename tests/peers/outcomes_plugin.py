@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+from pathlib import Path
 from typing import Any
 
 LIBRARY = os.environ.get("LAKEBED_BELOW")
@@ -30,5 +31,4 @@ def pytest_sessionfinish() -> None:
     if LIBRARY:
         status = importlib.import_module(f"lakebed.{LIBRARY}").status()
         counts = {"by_lakebed": status.by_lakebed, "own": list(vars(status)[f"by_{LIBRARY}"].items())}
-    with open(os.environ["OUTCOMES"], "w", encoding="utf-8") as file:
-        json.dump({"ended": _ended, "counts": counts}, file)
+    Path(os.environ["OUTCOMES"]).write_text(json.dumps({"ended": _ended, "counts": counts}), "utf-8")

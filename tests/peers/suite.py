@@ -103,11 +103,12 @@ def main() -> None:
     folder = environment(library, given.release)
     tests = given.tests or next(folder.glob(f"source/*/{TESTS[library]}"), None)
     if tests is None or not any(tests.rglob("*test*.py")):
-        print(f"{given.release}: its source has no tests; --tests takes those of a clone")
+        sys.stdout.write(f"{given.release}: its source has no tests; --tests takes those of a clone\n")
         return
     own, found = (run(library, folder, tests.resolve(), below) for below in ("", library))
-    print(f"{given.release}: without lakebed {dict(Counter(own['ended'].values()))},", end=" ")
-    print(f"with it {dict(Counter(found['ended'].values()))}; {found['counts']}")
+    counts = [dict(Counter(one["ended"].values())) for one in (own, found)]
+    told = f"without lakebed {counts[0]}, with it {counts[1]}; {found['counts']}"
+    sys.stdout.write(f"{given.release}: {told}\n")
     broken = [
         name
         for name, ended in own["ended"].items()
