@@ -1,5 +1,4 @@
-# Two commands do everything on a fresh machine: `make demo` and `make test`.
-# A target rebuilds what its inputs changed since, and only that.
+# Two commands do everything on a fresh machine: `make demo` and `make test`. A target rebuilds what its inputs changed since, and only that.
 
 VENV := .venv
 BIN := $(VENV)/bin
