@@ -1,5 +1,4 @@
-# Two commands do everything on a fresh machine: `make demo` and `make test`.
-# A target rebuilds what its inputs changed since, and only that.
+# Two commands do everything on a fresh machine: `make demo` and `make test`. A target rebuilds what its inputs changed since, and only that.
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -62,7 +61,7 @@ test: ## Run everything once: what check does, with Spark, the Java engines and 
 	@.ci/parts.sh "lint test-rust engines" "test-python test-spark-oldest"
 
 trust: ## Run everything in its long form: all tables through all doors, both Sparks, kills, fuzzing, sanitizers; hours
-	@.ci/parts.sh trust-python trust-spark-oldest test-servers test-recipes trust-decoder fuzz trust-peers trust-wheel trust-sanitized
+	@.ci/parts.sh trust-python trust-spark-oldest test-servers test-recipes trust-decoder fuzz trust-peers trust-older trust-wheel trust-sanitized
 
 # Two by themselves: what is compiled with the codecs of the reference decoder, or with a client of S3, the wheel cannot use.
 # nice: tests of Python wait now and then, and those of Rust take what that leaves.
@@ -110,6 +109,9 @@ trust-decoder: $(PYTHON) ## The long forms of the Rust tests: 100,000 random fil
 
 trust-peers: $(RELEASED) ## Make docs/peers.md and docs/answers.md again: damaged files in each reader, and what engines answered
 	.ci/peers.sh $(BIN)/python
+
+trust-older: $(RELEASED) ## What is below PyIceberg and pypaimon, with their older releases: our tests, and their own with lakebed below and without
+	.ci/older.sh $(BIN)/python
 
 trust-wheel: $(TOOLS) ## Build the wheel twice, and compare
 	.ci/wheel_twice.sh

@@ -22,6 +22,7 @@ from readers import (
     lakebed_reads,
     lakebed_stream,
     lakebed_view,
+    on_lakebed,
     ours,
     polars_entries,
     reader,
@@ -139,17 +140,7 @@ def pyiceberg(
     return run
 
 
-def _on_lakebed(corpus: Corpus, read: Callable[..., Run], **options: Any) -> Run:
-    """A run of PyIceberg's with lakebed below it."""
-    import lakebed.pyiceberg
-
-    run = read(corpus, **options)
-
-    def installed() -> Any:
-        with lakebed.pyiceberg.installed():
-            return run()
-
-    return installed
+_on_lakebed = partial(on_lakebed, library="pyiceberg")
 
 
 def _pyiceberg_core_entries(corpus: Corpus) -> Run:

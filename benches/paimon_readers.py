@@ -11,7 +11,17 @@ from typing import Any
 
 from corpus import Corpus
 from paimon_tables import DATABASE, PLAN
-from readers import Counted, Run, fastavro_entries, lakebed_reads, lakebed_stream, lakebed_view, ours, reader
+from readers import (
+    Counted,
+    Run,
+    fastavro_entries,
+    lakebed_reads,
+    lakebed_stream,
+    lakebed_view,
+    on_lakebed,
+    ours,
+    reader,
+)
 
 PROJECTED = ["kind", "partition", "bucket", "file_name", "file_size", "row_count"]
 PROJECTED_AVRO = [
@@ -155,6 +165,7 @@ def _pypaimon_encode(corpus: Corpus) -> Run:
     return run
 
 
+_on_lakebed = partial(on_lakebed, library="pypaimon")
 _entries = partial(lakebed_reads, name="paimon.read_manifest")
 _GIL = "8 (GIL)"
 READERS = {
@@ -163,6 +174,7 @@ READERS = {
         reader("lakebed.avro", "entries", lakebed_reads, name="avro.read"),
         reader("fastavro", "entries", fastavro_entries),
         reader("pypaimon", "entries", _pypaimon_manifests),
+        reader("pypaimon on lakebed", "entries", _on_lakebed, read=_pypaimon_manifests),
         *ours("projected", _entries, columns=PROJECTED),
         reader("lakebed.avro", "projected", lakebed_reads, name="avro.read", columns=PROJECTED_AVRO),
         reader("lakebed", "stats", lakebed_view, threads=1, stats=list(STATS)),
@@ -175,6 +187,7 @@ READERS = {
         reader("pypaimon-rust plan", "files", pypaimon_rust, "all", view="plan"),
         reader("pypaimon $files", "files", pypaimon, _GIL, view="files"),
         reader("pypaimon plan", "files", pypaimon, _GIL, view="plan"),
+        reader("pypaimon plan on lakebed", "files", _on_lakebed, _GIL, read=pypaimon, view="plan"),
         reader("lakebed", "stream", lakebed_stream, "all"),
         reader("pypaimon-rust $files", "stream", pypaimon_rust, "all", view="files"),
         reader("pypaimon $files", "stream", pypaimon, _GIL, view="files"),
@@ -191,6 +204,15 @@ READERS = {
                 *ours(task, lakebed_view, view="plan", deletes="ids", **_where(condition)),
                 reader("pypaimon-rust", task, pypaimon_rust, "all", view="plan", condition=condition),
                 reader("pypaimon", task, pypaimon, _GIL, view="plan", condition=condition),
+                reader(
+                    "pypaimon on lakebed",
+                    task,
+                    _on_lakebed,
+                    _GIL,
+                    read=pypaimon,
+                    view="plan",
+                    condition=condition,
+                ),
             )
         ),
         *ours("encode", _lakebed_encode),

@@ -97,6 +97,18 @@ def lakebed_stream(corpus: Corpus, view: str = "files", **options: Any) -> Run:
     return run
 
 
+def on_lakebed(corpus: Corpus, library: str, read: Callable[..., Run], **options: Any) -> Run:
+    """A run of a library's with lakebed below it."""
+    below = import_module(f"lakebed.{library}")
+    run = read(corpus, **options)
+
+    def installed() -> Any:
+        with below.installed():
+            return run()
+
+    return installed
+
+
 def fastavro_entries(corpus: Corpus) -> Run:
     """All records as dicts."""
     import fastavro

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import catalog_files
-import pyarrow as pa
 import pytest
 from local_storage import LocalStorage
+from pypaimon_tables import ROWS, paimon_append, paimon_orders
+
+__all__ = ["ROWS", "paimon_append", "paimon_orders"]
 
 sql = pytest.importorskip("pyiceberg.catalog.sql")
-pypaimon = pytest.importorskip("pypaimon")
-
-ROWS = pa.table({"id": pa.array([1, 2, 3], pa.int64()), "region": ["emea", "apac", "emea"]})
+pytest.importorskip("pypaimon")
 
 
 def sqlite(folder: Path, **properties: str) -> Any:
@@ -55,30 +55,6 @@ def lake(folder: Path, commits: int = 2) -> tuple[Any, Any]:
     """A catalog as `sqlite` makes it, and its table as `orders` does."""
     catalog = sqlite(folder)
     return catalog, orders(catalog, commits)
-
-
-def paimon_orders(folder: Path, commits: int = 2, options: dict[str, str] | None = None) -> Any:
-    """A table of pypaimon's catalog in a folder, with some commits."""
-    catalog = pypaimon.CatalogFactory.create({"warehouse": str(folder)})
-    catalog.create_database("db", True)
-    schema = pypaimon.Schema.from_pyarrow_schema(
-        ROWS.schema, partition_keys=["region"], options=options or {}
-    )
-    catalog.create_table("db.orders", schema, True)
-    table = catalog.get_table("db.orders")
-    for _ in range(commits):
-        paimon_append(table)
-    return catalog.get_table("db.orders")
-
-
-def paimon_append(table: Any, rows: pa.Table = ROWS) -> None:
-    """A commit of pypaimon's."""
-    builder = table.new_batch_write_builder()
-    write, commit = builder.new_write(), builder.new_commit()
-    write.write_arrow(rows)
-    commit.commit(write.prepare_commit())
-    write.close()
-    commit.close()
 
 
 def far_paimon(table: Any, folder: Path) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,3 +69,14 @@ def peer(location: str, file: Callable[[str], Path]) -> Peer:
 
 def first_line(error: Exception) -> str:
     return f"{type(error).__name__}: {str(error).splitlines()[0][:150] if str(error) else ''}"
+
+
+def forget_manifests() -> None:
+    """Empties PyIceberg's cache of manifest lists, which each version keeps in another place."""
+    known = vars(importlib.import_module("pyiceberg.manifest"))
+    if "clear_manifest_cache" in known:
+        known["clear_manifest_cache"]()
+    elif "_manifest_cache" in known:
+        known["_manifest_cache"].clear()
+    else:
+        known["_manifests"].cache.clear()

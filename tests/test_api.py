@@ -25,6 +25,7 @@ MODULES = (
     "lakebed.paimon",
     "lakebed.predicates",
     "lakebed.pyiceberg",
+    "lakebed.pypaimon",
     "lakebed.spark",
     "lakebed.storage.protocols",
 )

@@ -32,6 +32,8 @@ TIMED: dict[str, set[tuple[str, str]]] = {
         ("pypaimon", "entries"),
         ("pypaimon", "stats"),
         ("pypaimon plan", "guard"),
+        ("pypaimon on lakebed", "entries"),
+        ("pypaimon plan on lakebed", "files"),
         ("pypaimon", "encode"),
     },
     "pyiceberg": {
@@ -50,6 +52,7 @@ TIMED: dict[str, set[tuple[str, str]]] = {
         ("pyiceberg plan", "guard"),
         ("pyiceberg inspect.files", "files"),
         ("pyiceberg", "plan"),
+        ("pyiceberg on lakebed", "plan"),
         ("pyiceberg", "encode"),
         ("pyiceberg-core", "entries"),
     },

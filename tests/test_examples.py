@@ -14,7 +14,7 @@ ROWS_2026_01_02_EMEA = 80
 
 def test_every_example_is_tested() -> None:
     programs = {path.name for path in EXAMPLES.glob("*.py")}
-    assert programs == {"prune_partitions.py", "read_table.py", "spark_scan.py"}
+    assert programs == {"plan_pypaimon.py", "prune_partitions.py", "read_table.py", "spark_scan.py"}
 
 
 def test_read_table() -> None:
@@ -28,6 +28,14 @@ def test_prune_partitions() -> None:
     printed = run(EXAMPLES / "prune_partitions.py")
     assert "2026-01-03" in printed
     assert "2026-01-02" not in printed
+
+
+def test_plan_pypaimon() -> None:
+    pytest.importorskip("pypaimon")
+    printed = run(EXAMPLES / "plan_pypaimon.py")
+    assert "['emea'] [2, 2, 2]" in printed
+    assert "[1, 3, 1, 3, 1, 3]" in printed
+    assert "pypaimon's own code: {}" in printed
 
 
 @pytest.mark.spark

@@ -11,24 +11,29 @@ import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import MemberDescriptorType
 from typing import Any
 
 import pyarrow as pa
 import pytest
-from pyiceberg_peer import peer
+from outcomes import outcome
+from pyiceberg_peer import forget_manifests, peer
 from raising import raises
 
 import lakebed
 import lakebed.pyiceberg
 from iceberg_golden import GoldenTable, each_golden_iceberg_table
 from lakebed.errors import UnsupportedError
-from lakebed.pyiceberg.installing import TALLY
+from lakebed.pyiceberg.installing import BELOW
 
+pyiceberg = pytest.importorskip("pyiceberg")
 manifests = pytest.importorskip("pyiceberg.manifest")
 tables = pytest.importorskip("pyiceberg.table")
 catalog_tables = pytest.importorskip("catalog_tables")
 planned_tables = pytest.importorskip("planned_tables")
 from pyiceberg.utils.lazydict import LazyDict  # noqa: E402
+
+from lakebed.pyiceberg import replacing  # noqa: E402
 
 # Some writers record lengths that their manifests do not have.
 pytestmark = pytest.mark.filterwarnings("ignore::lakebed.errors.LakebedWarning")
@@ -48,6 +53,11 @@ def shown(value: Any) -> Any:
         return ("LazyDict", repr(dict(value)))
     if hasattr(value, "_data"):
         return (type(value).__name__, [shown(one) for one in value._data], getattr(value, "_spec_id", None))
+    if hasattr(value, "_position_to_field_name"):
+        # Of a record before 0.10, whose attributes these are. What a partition calls them, and whether it
+        # has 0 or an equal enum where a content is not stored, depends on what its other threads read.
+        found = [getattr(value, name, None) for name in (*value._position_to_field_name, "spec_id")]
+        return (type(value).__name__, [shown(one + 0 if one == 0 else one) for one in found])
     if isinstance(value, list):
         return [shown(one) for one in value]
     # As text, since NaN is not equal to itself.
@@ -56,20 +66,11 @@ def shown(value: Any) -> Any:
 
 def by_attributes(entry: Any) -> list[Any]:
     """What the attributes of an entry and of its file say, without its list."""
-    names = [name for name, value in vars(manifests.DataFile).items() if isinstance(value, property)]
+    # Before 0.10 slots.
+    kinds = (property, MemberDescriptorType)
+    names = [name for name, value in vars(manifests.DataFile).items() if isinstance(value, kinds)]
     of_file = [(name, shown(getattr(entry.data_file, name))) for name in names]
     return [entry.status, entry.snapshot_id, entry.sequence_number, entry.file_sequence_number, of_file]
-
-
-def outcome(make: Callable[[], Any]) -> tuple[str, Any]:
-    """What is made, or what is raised."""
-    try:
-        return "made", make()
-    except ImportError as error:
-        # PyIceberg reads Snappy with a package, lakebed without one.
-        pytest.skip(str(error))
-    except Exception as error:  # noqa: BLE001 - of many classes, compared with each other
-        return type(error).__name__, str(error)
 
 
 def filters(schema: Any) -> list[str]:
@@ -92,7 +93,11 @@ def filters(schema: Any) -> list[str]:
 
 def planned(table: Any, **options: Any) -> list[Any]:
     return [
-        (shown(task.file), sorted(map(repr, map(shown, task.delete_files))), repr(task.residual))
+        (
+            shown(task.file),
+            sorted(map(repr, map(shown, task.delete_files))),
+            repr(getattr(task, "residual", None)),
+        )
         for task in table.scan(**options).plan_files()
     ]
 
@@ -137,9 +142,9 @@ def test_answers_are_pyicebergs_own(table: GoldenTable) -> None:
     other = peer(str(table.path / table.info["metadata_file"]), table.file)
     opened = tables.Table(("golden",), other.metadata, "", other.files, None)
     for snapshot in opened.metadata.snapshots[-1:]:
-        manifests.clear_manifest_cache()
+        forget_manifests()
         expected = answers(opened, snapshot)
-        manifests.clear_manifest_cache()
+        forget_manifests()
         with lakebed.pyiceberg.installed():
             found = answers(opened, snapshot)
         assert found.keys() == expected.keys()
@@ -158,13 +163,7 @@ def orders(tmp_path: Path) -> Any:
     return catalog_tables.orders(catalog_tables.sqlite(tmp_path), commits=3)
 
 
-PLACES = [
-    (manifests.ManifestFile, "fetch_manifest_entry"),
-    (manifests, "read_manifest_list"),
-    (tables.ManifestGroupPlanner, "plan_files"),
-    (tables.Table.inspect.fget.__globals__["InspectTable"], "entries"),
-    (tables.Table.inspect.fget.__globals__["InspectTable"], "_get_files_from_manifest"),
-]
+PLACES = [(one.owner, one.name) for one in replacing.replacements()]
 
 
 def test_uninstall_restores_what_was_there() -> None:
@@ -228,11 +227,11 @@ def test_status_counts_who_answered_and_why(orders: Any) -> None:
     orders.inspect.files()
     after = lakebed.pyiceberg.status()
     assert len(tasks) == 6
-    counts = {
-        name: after.by_lakebed[name] - before.by_lakebed.get(name, 0)
-        for name in ("manifests", "manifest lists", "plans", "inspect")
-    }
-    assert counts == {"manifests": 3, "manifest lists": 2, "plans": 1, "inspect": 3}
+    counts = {name: after.by_lakebed[name] - before.by_lakebed.get(name, 0) for name in after.by_lakebed}
+    # Before 0.11 PyIceberg keeps what a list has.
+    assert counts.pop("manifest lists") in (1, 2)
+    # Before 0.10 PyIceberg's own code inspects, by entries that lakebed reads.
+    assert counts in ({"manifests": 3, "plans": 1, "inspect": 3}, {"manifests": 6, "plans": 1})
     assert after.by_pyiceberg == before.by_pyiceberg
     assert after.version
 
@@ -265,6 +264,7 @@ def test_what_lakebed_does_not_read_pyiceberg_reads_or_refuses(orders: Any, dama
 
 def test_records_can_be_changed_like_pyicebergs(orders: Any) -> None:
     (manifest, *_) = orders.current_snapshot().manifests(orders.io)
+    own, _ = manifest.fetch_manifest_entry(orders.io)
     with lakebed.pyiceberg.installed():
         entry, _ = manifest.fetch_manifest_entry(orders.io)
         other, _ = manifest.fetch_manifest_entry(orders.io)
@@ -281,9 +281,11 @@ def test_records_can_be_changed_like_pyicebergs(orders: Any) -> None:
         True,
     )
     file.spec_id = 7
-    entry.snapshot_id = 5
-    assert (file.spec_id, entry.snapshot_id, entry[1], file.record_count) == (7, 5, 5, other.data_file[4])
-    assert repr(other) != repr(entry)
+    # Before 0.12 that changes the status.
+    entry.snapshot_id = own.snapshot_id = 5
+    assert [entry[at] for at in range(4)] == [own[at] for at in range(4)]
+    assert (file.spec_id, file.record_count) == (7, other.data_file[4])
+    assert (repr(other) == repr(entry)) == (repr(own) == "ManifestEntry[]"), "as before 0.10"
     assert type(pickle.loads(pickle.dumps(file))) is manifests.DataFile
     assert pickle.loads(pickle.dumps(file)).spec_id == 7
     with pytest.raises(AttributeError, match="nothing"):
@@ -315,7 +317,9 @@ def test_commits_write_what_they_read(orders: Any) -> None:
     before = sorted(map(str, orders.scan().to_arrow().to_pylist()))
     with lakebed.pyiceberg.installed():
         assert sorted(map(str, orders.scan().to_arrow().to_pylist())) == before
-    assert lakebed.open_table(orders).verify().to_arrow().num_rows == 0
+    found = lakebed.open_table(orders).verify().to_arrow()["field"].to_pylist()
+    # PyIceberg up to 0.9.0 adds up the files of a summary wrongly.
+    assert found == [] or pyiceberg.__version__.startswith(("0.8.", "0.9.0"))
 
 
 def test_threads_share_it(orders: Any) -> None:
@@ -336,7 +340,7 @@ def test_a_fork_has_it_too(orders: Any) -> None:
     context = multiprocessing.get_context("fork")
     here, there = context.Pipe()
     # A thread holds the lock of the counts when the process forks.
-    with TALLY.lock, ThreadPoolExecutor(1) as pool:
+    with BELOW.tally.lock, ThreadPoolExecutor(1) as pool:
         child = context.Process(target=_count, args=(there, orders.current_snapshot(), orders.io))
         pool.submit(child.start).result()
     assert here.poll(60)

@@ -16,7 +16,6 @@ from pyiceberg.avro.file import AvroFile
 from pyiceberg.avro.reader import EMPTY_DICT
 from pyiceberg.avro.resolver import resolve_reader
 from pyiceberg.manifest import (
-    DATA_FILE_TYPE,
     DEFAULT_READ_VERSION,
     MANIFEST_ENTRY_SCHEMAS,
     DataFile,
@@ -30,6 +29,7 @@ from pyiceberg.utils.lazydict import LazyDict
 from pyiceberg.utils.schema_conversion import AvroSchemaConversion
 
 from lakebed import _native
+from lakebed._below import NotTheSameError, column_arrays, integers, python_values
 from lakebed._source import resolve_source
 from lakebed.errors import LakebedError
 from lakebed.iceberg.reading import read_manifest
@@ -38,13 +38,13 @@ from lakebed.limits import LIMITS
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+RECORDS_ARE_LISTS = "_data" in vars(Record)
+"""Since PyIceberg 0.10; before, they have an attribute for each field."""
 STATUSES, CONTENTS = tuple(ManifestEntryStatus), tuple(DataFileContent)
 ENTRIES = MANIFEST_ENTRY_SCHEMAS[DEFAULT_READ_VERSION]
 READ_TYPES: dict[int, Any] = {-1: ManifestEntry, 2: DataFile}
 READ_ENUMS: dict[int, Any] = {0: ManifestEntryStatus, 101: FileFormat, 134: DataFileContent}
 """How PyIceberg reads a manifest of any version."""
-_FILE: Any = DATA_FILE_TYPE[DEFAULT_READ_VERSION]
-NO_CONTENT = _FILE.field(134).initial_default
 DELETED = ManifestEntryStatus.DELETED.value
 COUNTS = ("column_sizes", "value_counts", "null_value_counts", "nan_value_counts")
 BOUNDS = ("lower_bounds", "upper_bounds")
@@ -56,8 +56,24 @@ LATER = (*COUNTS, *BOUNDS, "key_metadata", "split_offsets", "equality_ids", "sor
 """What is decoded when an entry is first asked for one of them: most of a manifest's bytes."""
 
 
-class NotTheSameError(Exception):
-    """Why PyIceberg's own code must read a file; the text has no path."""
+def _inherits_snapshot_ids() -> bool:
+    """Whether an entry takes the id of its manifest; before 0.12 the id takes the place of its status."""
+    made = ManifestEntry(*[None] * 5)
+    made.snapshot_id = 1
+    return made.status is None
+
+
+_INHERITS_SNAPSHOT_IDS = _inherits_snapshot_ids()
+
+
+def default_at(reader: Any, *positions: int) -> Any:
+    """What a resolved reader gives for a field that is not stored, None for one that is.
+
+    Before 0.10 that is one of several equal values, such as 0 and `ManifestContent.DATA`.
+    """
+    for position in positions:
+        reader = dict(reader.field_readers)[position]
+    return getattr(reader, "default_value", None)
 
 
 class FileInMemory:
@@ -98,6 +114,10 @@ class StoredTypes(NamedTuple):
     """Its types of the partition's fields."""
     has_content: bool
     """Whether entries say what their files hold, which those of version 1 do not."""
+    no_content: Any
+    """What PyIceberg takes them to hold then."""
+    struct: Any
+    """The partition's type, whose names records had before PyIceberg 0.10."""
 
 
 @lru_cache(maxsize=256)
@@ -106,7 +126,7 @@ def stored_types(schema: str) -> StoredTypes | str:
     try:
         stored: Any = AvroSchemaConversion().avro_to_iceberg(json.loads(schema))
         # Refuses what PyIceberg refuses: fields that are not there, or of other types.
-        resolve_reader(stored, ENTRIES, READ_TYPES, READ_ENUMS)
+        no_content = default_at(resolve_reader(stored, ENTRIES, READ_TYPES, READ_ENUMS), 4, 0)
         fields = {field.field_id: field for field in stored.find_field(2).field_type.fields}
     except Exception as error:  # noqa: BLE001 - of many classes; PyIceberg's own code raises it again
         return f"a schema that PyIceberg does not take ({type(error).__name__})"
@@ -122,43 +142,7 @@ def stored_types(schema: str) -> StoredTypes | str:
     if any(number in fields and not fields[number].field_type.element_required for number in (132, 135)):
         return "lists with nulls"
     partition = tuple(field.field_type for field in fields[102].field_type.fields)
-    return StoredTypes(partition, has_content=134 in fields)
-
-
-def _whole(array: pa.Array) -> list[Any]:
-    """Numbers, dates and times as the integers that they are stored as."""
-    if array.null_count:
-        return array.view(pa.int32() if array.type.bit_width == 32 else pa.int64()).to_pylist()  # type: ignore[no-any-return]
-    raw = memoryview(array.buffers()[1] or b"").cast("B")
-    values: Any = raw.cast("i") if array.type.bit_width == 32 else raw.cast("q")
-    found: list[int] = values[array.offset : array.offset + len(array)].tolist()
-    return found
-
-
-def _texts(array: pa.Array) -> list[Any]:
-    if array.null_count or not len(array):
-        return array.to_pylist()  # type: ignore[no-any-return]
-    _, offsets, data = array.buffers()
-    ends = memoryview(offsets).cast("i")[array.offset : array.offset + len(array) + 1].tolist()
-    raw = bytes(memoryview(data)[ends[0] : ends[-1]]) if data is not None else b""
-    begin = ends[0]
-    if raw.isascii():
-        text = raw.decode("ascii")
-        return [text[a - begin : b - begin] for a, b in pairwise(ends)]
-    return [raw[a - begin : b - begin].decode() for a, b in pairwise(ends)]
-
-
-def _values(array: pa.Array) -> list[Any]:
-    kind = array.type
-    if pa.types.is_string(kind):
-        return _texts(array)
-    if array.null_count == len(array):
-        return [None] * len(array)
-    if pa.types.is_list(kind) and not array.null_count:
-        ends, flat = _whole(array.offsets), _values(array.values)
-        return [flat[a:b] for a, b in pairwise(ends)]
-    is_number = pa.types.is_signed_integer(kind) or pa.types.is_temporal(kind)
-    return _whole(array) if is_number else array.to_pylist()
+    return StoredTypes(partition, 134 in fields, no_content, fields[102].field_type)
 
 
 _DAYS = (types.IntegerType, types.DateType)
@@ -194,7 +178,8 @@ class ManifestColumns:
         types_of_schema = stored_types(header_schema(data))
         if isinstance(types_of_schema, str):
             raise NotTheSameError(types_of_schema)
-        kinds, self._has_content = types_of_schema
+        kinds, self._has_content, self._no_content, struct = types_of_schema
+        self._named = {} if RECORDS_ARE_LISTS else {"struct": struct}
         self._data: bytes | None = data
         self.spec_id = manifest.partition_spec_id
         self._inherited = (manifest.added_snapshot_id, manifest.sequence_number)
@@ -212,6 +197,8 @@ class ManifestColumns:
         self._own: list[Any] | None = None
         if self._has_content and self._arrays["content"].null_count:
             raise NotTheSameError("nulls for what files hold")
+        if self._arrays["snapshot_id"].null_count and not _INHERITS_SNAPSHOT_IDS:
+            raise NotTheSameError("ids of snapshots that are inherited")
         contents, formats = self.contents, self.list_of("file_format")
         if max(self.list_of("status"), default=0) > 2 or max(contents, default=0) > 2:
             raise NotTheSameError("an unknown status or content")
@@ -242,7 +229,7 @@ class ManifestColumns:
         """A column as Python's own values, which are kept."""
         found = self._lists.get(name)
         if found is None:
-            found = self._lists[name] = _values(self.array(name))
+            found = self._lists[name] = python_values(self.array(name))
         return found
 
     @property
@@ -251,13 +238,13 @@ class ManifestColumns:
         found = self._lists.get("content")
         if found is None:
             array = self._arrays["content"]
-            found = _values(array.fill_null(0))
+            found = python_values(array.fill_null(0))
             self._lists["content"] = found
         return found
 
     def content_of(self, row: int) -> Any:
-        """What a file holds; PyIceberg has a number where it is not stored."""
-        return CONTENTS[self.contents[row]] if self._has_content else NO_CONTENT
+        """What a file holds."""
+        return CONTENTS[self.contents[row]] if self._has_content else self._no_content
 
     def inherited(self, name: str) -> list[int | None]:
         """A column of numbers that entries inherit where they leave it out."""
@@ -289,7 +276,7 @@ class ManifestColumns:
         """The values of each file's partition."""
         found = self._lists.get("partition keys")
         if found is None:
-            found = list(zip(*map(_values, self._partition), strict=True)) or [()] * len(self)
+            found = list(zip(*map(python_values, self._partition), strict=True)) or [()] * len(self)
             self._lists["partition keys"] = found
         return found
 
@@ -297,7 +284,7 @@ class ManifestColumns:
         """The partition of a file, the same object each time."""
         found = self._records[row]
         if found is None:
-            found = self._records[row] = Record(*self.partition_keys()[row])
+            found = self._records[row] = Record(*self.partition_keys()[row], **self._named)
         return found
 
     def file_values(self, row: int) -> list[Any]:
@@ -305,7 +292,7 @@ class ManifestColumns:
         try:
             later = [self.later(name, row) for name in LATER]
         except (LakebedError, NotTheSameError):
-            later = self._read_by_pyiceberg()[row]
+            later = self.read_by_pyiceberg()[row]
         return [
             self.content_of(row),
             self.list_of("file_path")[row],
@@ -327,12 +314,12 @@ class ManifestColumns:
             made.setdefault(row, value)
         return made[row]
 
-    def _read_by_pyiceberg(self) -> list[Any]:
+    def read_by_pyiceberg(self) -> list[Any]:
         """What lakebed refuses of metrics, such as too many of them."""
         if self._own is None:
             file: Any = FileInMemory(self._data or b"")
             with AvroFile[ManifestEntry](file, ENTRIES, READ_TYPES, READ_ENUMS) as reader:
-                self._own = [entry.data_file._data[6:] for entry in reader]
+                self._own = [[getattr(entry.data_file, name) for name in LATER] for entry in reader]
         return self._own
 
     def _metrics(self, name: str) -> tuple[Any, ...]:
@@ -341,7 +328,7 @@ class ManifestColumns:
         if found is None:
             array = self.array(name)
             valid = array.is_valid().to_pylist() if array.null_count else None
-            ends, keys = _whole(array.offsets), _whole(array.keys)
+            ends, keys = integers(array.offsets), integers(array.keys)
             if name in BOUNDS:
                 places = memoryview(array.items.buffers()[1] or b"\0" * 4).cast("i")
                 places = places[array.items.offset :]
@@ -350,7 +337,7 @@ class ManifestColumns:
             else:
                 # As PyIceberg's reader has them: a key, its value, the next key.
                 pairs = array_of("q", bytes(16 * len(keys)))
-                pairs[::2], pairs[1::2] = array_of("q", keys), array_of("q", _whole(array.items))
+                pairs[::2], pairs[1::2] = array_of("q", keys), array_of("q", integers(array.items))
                 found = (valid, ends, pairs)
             self._lists[f"metrics {name}"] = found
         return found  # type: ignore[no-any-return]
@@ -372,11 +359,4 @@ class ManifestColumns:
 
 
 def _arrays(data: bytes, columns: Sequence[str]) -> dict[str, pa.Array]:
-    table = read_manifest(data, columns=columns, threads=1).to_arrow().combine_chunks()
-    made: dict[str, pa.Array] = {}
-    for name in columns:
-        chunks = table.column(name).chunks
-        if len(chunks) > 1:
-            raise NotTheSameError("more values than one column of Arrow holds")
-        made[name] = chunks[0] if chunks else pa.array([], table.schema.field(name).type)
-    return made
+    return column_arrays(read_manifest(data, columns=columns, threads=1).to_arrow())

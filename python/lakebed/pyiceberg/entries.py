@@ -1,4 +1,4 @@
-"""PyIceberg's entries and files over columns: their values are made when they are asked for."""
+"""PyIceberg's entries and files over columns, since its 0.10: values are made when they are asked for."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 from pyiceberg import manifest
 from pyiceberg.typedef import Record
 
+from lakebed._below import NotTheSameError
 from lakebed.errors import LakebedError
-from lakebed.pyiceberg.columns import LATER, STATUSES, ManifestColumns, NotTheSameError
-from lakebed.pyiceberg.installing import TALLY
+from lakebed.pyiceberg.columns import LATER, STATUSES, ManifestColumns
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
 
 def _later(position: int) -> Any:
@@ -156,24 +156,3 @@ def entries(columns: ManifestColumns, rows: Iterable[int]) -> list[Any]:
         _set_entry_row(entry, row)
         made.append(entry)
     return made
-
-
-def answered(what: str, made: Callable[[], Any]) -> Any:
-    """What lakebed makes, None for PyIceberg's own code to do it; counts either."""
-    try:
-        found = made()
-    except NotTheSameError as error:
-        TALLY.answered(what, str(error))
-        return None
-    except LakebedError as error:
-        # PyIceberg may read it all the same, or raises an error of its own; texts have paths.
-        TALLY.answered(what, f"{type(error).__name__} ({getattr(error, 'kind', 'unknown')})")
-        return None
-    TALLY.answered(what)
-    return found
-
-
-def columns_of(data: bytes, manifest: Any) -> ManifestColumns | None:
-    """The entries of a manifest as columns, None for PyIceberg's own code to read it; counts either."""
-    found: ManifestColumns | None = answered("manifests", lambda: ManifestColumns(data, manifest))
-    return found

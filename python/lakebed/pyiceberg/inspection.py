@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyiceberg
 from pyiceberg import types
 from pyiceberg.conversions import from_bytes
 
-from lakebed.pyiceberg.columns import BOUNDS, COUNTS, ManifestColumns, NotTheSameError, file_bytes
+from lakebed._below import NotTheSameError
+from lakebed.pyiceberg.columns import BOUNDS, COUNTS, ManifestColumns, file_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,6 +36,8 @@ _FIXED_WIDTH: dict[Any, pa.DataType] = {
     types.TimestamptzType: pa.int64(),
 }
 """Bounds whose bytes are the values: little-endian, of one width."""
+_NO_EMPTY_BOUNDS = pyiceberg.__version__.startswith(("0.10.", "0.11."))
+"""Whether PyIceberg takes empty bounds for none, as it did before 0.12."""
 
 
 class _Rows:
@@ -109,6 +113,12 @@ class _Rows:
                 rows, keys, items = found[name]
                 at = pc.indices_nonzero(pc.equal(keys, field.field_id))
                 values = items.take(at)
+                if (
+                    name in BOUNDS
+                    and _NO_EMPTY_BOUNDS
+                    and pc.any(pc.equal(pc.binary_length(values), 0)).as_py()
+                ):
+                    raise NotTheSameError("an empty bound")
                 values = values if name in COUNTS else _bounds(values, field.field_type, target.type)
                 if len(at) != self.count:
                     values = values.take(pc.index_in(every, value_set=rows.take(at).cast(pa.int64())))

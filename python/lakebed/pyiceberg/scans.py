@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import gc
-import os
-import threading
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import pyiceberg.table as tables
 from pyiceberg.expressions import AlwaysTrue
-from pyiceberg.manifest import INITIAL_SEQUENCE_NUMBER, DataFileContent
-from pyiceberg.table import FileScanTask, ManifestGroupPlanner, _min_sequence_number
-from pyiceberg.table.delete_file_index import DeleteFileIndex
+from pyiceberg.expressions.visitors import _InclusiveMetricsEvaluator
+from pyiceberg.manifest import DataFileContent
+from pyiceberg.table import FileScanTask, _min_sequence_number
 from pyiceberg.typedef import KeyDefaultDict
+from pyiceberg.types import strtobool
 from pyiceberg.utils.concurrent import ExecutorFactory
 
-from lakebed.pyiceberg.columns import FileInMemory, NotTheSameError, file_bytes
-from lakebed.pyiceberg.entries import columns_of, data_file, entries
-from lakebed.pyiceberg.installing import own
+from lakebed._below import NotTheSameError, Pause
+from lakebed.pyiceberg.columns import FileInMemory, file_bytes
+from lakebed.pyiceberg.deletes import FIRST_NUMBER, delete_index
+from lakebed.pyiceberg.installing import BELOW
+from lakebed.pyiceberg.records import columns_of, data_file, entries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,43 +25,11 @@ if TYPE_CHECKING:
 DATA, POSITIONS = DataFileContent.DATA.value, DataFileContent.POSITION_DELETES.value
 
 
-class _Pause:
-    """No collection of cyclic garbage while plans are made.
-
-    A plan makes objects that all stay, without cycles. Collections would walk over them again and again, for
-    longer than it takes to make them.
-    """
-
-    def __init__(self) -> None:
-        self._plans, self._was_enabled = 0, False
-        self._lock = threading.Lock()
-
-    def __enter__(self) -> None:
-        with self._lock:
-            if not self._plans:
-                self._was_enabled = gc.isenabled()
-                gc.disable()
-            self._plans += 1
-
-    def __exit__(self, *_: object) -> None:
-        with self._lock:
-            self._plans -= 1
-            self._collect_again()
-
-    def renew(self) -> None:
-        """In a child of a fork: no other thread is there that could end the pause."""
-        self._lock = threading.Lock()
-        self._plans = 0
-        self._collect_again()
-
-    def _collect_again(self) -> None:
-        if not self._plans and self._was_enabled:
-            self._was_enabled = False
-            gc.enable()
-
-
-_PAUSE = _Pause()
-os.register_at_fork(after_in_child=_PAUSE.renew)
+PLANNER: Any = getattr(tables, "ManifestGroupPlanner", tables.DataScan)
+"""What makes a plan of manifests: before 0.12 the scan itself."""
+_HAS_RESIDUALS = hasattr(PLANNER, "_build_residual_evaluator")
+"""Whether tasks say what is left of a filter in their partition: since 0.9."""
+_PAUSE = Pause()
 
 
 class _Found(NamedTuple):
@@ -76,11 +45,11 @@ class _Found(NamedTuple):
 def plan_files(
     planner: Any, manifests: list[Any], manifest_entry_filter: Callable[[Any], bool] | None = None
 ) -> list[Any]:
-    """The tasks of PyIceberg's `ManifestGroupPlanner.plan_files`, in its order.
+    """The tasks of PyIceberg's own planner, in its order.
 
     Raises: NotTheSameError where its own code must plan; what it raises of filters.
     """
-    if type(planner) is not ManifestGroupPlanner:
+    if type(planner) is not PLANNER:
         raise NotTheSameError("a planner of another class")
     if manifest_entry_filter is not None:
         # It looks at each entry.
@@ -93,7 +62,7 @@ def _planned(planner: Any, manifests: list[Any]) -> list[Any]:
     found = _search(planner, manifests)
     if any(content > POSITIONS for one in found for content in one.contents):
         raise NotTheSameError("equality deletes, which PyIceberg refuses")
-    deletes = DeleteFileIndex()
+    deletes = delete_index()
     for one in found:
         for place, content in enumerate(one.contents):
             if content == POSITIONS:
@@ -107,7 +76,7 @@ def _search(planner: Any, manifests: list[Any]) -> list[_Found]:
     wanted = [one for one in manifests if may_match[one.partition_spec_id](one)]
     # PyIceberg, too, makes them all before it reads.
     in_partition: dict[int, Any] = KeyDefaultDict(planner._build_partition_evaluator)
-    by_metrics = planner._build_metrics_evaluator()
+    by_metrics = _metrics_evaluator(planner)
     first = _min_sequence_number(wanted)
     wanted = [one for one in wanted if planner._check_sequence_number(first, one)]
     memories: dict[int, dict[tuple[Any, ...], bool]] = {one.partition_spec_id: {} for one in wanted}
@@ -123,11 +92,23 @@ def _search(planner: Any, manifests: list[Any]) -> list[_Found]:
     return list(ExecutorFactory.get_or_create().map(search, arguments))
 
 
+def _metrics_evaluator(planner: Any) -> Callable[[Any], bool]:
+    if hasattr(planner, "_build_metrics_evaluator"):
+        made: Callable[[Any], bool] = planner._build_metrics_evaluator()
+        return made
+    # Before 0.9. An evaluator has a state, and threads would share it.
+    empty = strtobool(planner.options.get("include_empty_files", "false"))
+    asked = (planner.table_metadata.schema(), planner.row_filter, planner.case_sensitive, empty)
+    # What PyIceberg raises of a filter, it raises before it reads.
+    _InclusiveMetricsEvaluator(*asked)
+    return lambda file: _InclusiveMetricsEvaluator(*asked).eval(file)
+
+
 def _in_manifest(io: Any, manifest: Any, has_filter: bool, tests: tuple[Any, ...]) -> _Found:
     data = file_bytes(io, manifest.manifest_path)
     columns = columns_of(data, manifest)
     if columns is None:
-        return _by_pyiceberg(own("fetch_manifest_entry")(manifest, FileInMemory(data)), tests)
+        return _by_pyiceberg(BELOW.own("fetch_manifest_entry")(manifest, FileInMemory(data)), tests)
     evaluator, memory, by_metrics = tests
     partitions, rows = columns.partition_keys(), columns.live_rows()
     if has_filter:
@@ -160,13 +141,13 @@ def _by_pyiceberg(read: list[Any], tests: tuple[Any, ...]) -> _Found:
         files,
         [int(file.content) for file in files],
         [one.sequence_number for one in kept],
-        [tuple(file.partition._data) for file in files],
+        [tuple(map(file.partition.__getitem__, range(len(file.partition)))) for file in files],
         kept.__getitem__,
     )
 
 
 def _tasks(planner: Any, found: list[_Found], deletes: Any) -> list[Any]:
-    residuals: dict[int, Any] = KeyDefaultDict(planner._build_residual_evaluator)
+    residuals: dict[int, Any] = KeyDefaultDict(lambda spec_id: planner._build_residual_evaluator(spec_id))
     left: dict[tuple[int, tuple[Any, ...]], Any] = {}
     has_deletes = not deletes.is_empty()
     made = []
@@ -175,13 +156,13 @@ def _tasks(planner: Any, found: list[_Found], deletes: Any) -> list[Any]:
         for file, content, number, partition in zip(*one[:4], strict=True):
             if content != DATA:
                 continue
-            residual = left.get((spec_id, partition))
-            if residual is None:
-                residual = residuals[spec_id](file).residual_for(file.partition)
-                left[spec_id, partition] = residual
+            rest = left.get((spec_id, partition))
+            if rest is None and _HAS_RESIDUALS:
+                rest = {"residual": residuals[spec_id](file).residual_for(file.partition)}
+                left[spec_id, partition] = rest
             applied = None
             if has_deletes:
-                number = number or INITIAL_SEQUENCE_NUMBER
+                number = number or FIRST_NUMBER
                 applied = deletes.for_data_file(number, file, partition_key=file.partition)
-            made.append(FileScanTask(file, delete_files=applied, residual=residual))
+            made.append(FileScanTask(file, delete_files=applied, **(rest or {})))
     return made
