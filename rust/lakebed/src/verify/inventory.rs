@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::finding::{Finding, Severity};
 use crate::error::{Error, ErrorKind, Result};
+use crate::repair::WrongHint;
 use crate::storage::Storage;
 
 /// A manifest, and the first list that names it.
@@ -59,6 +60,13 @@ impl<M> Inventory<M> {
     /// Adds an error of reading a file that another file names.
     pub(crate) fn fail(&mut self, error: &Error, path: &str, named_by: &str) {
         self.find(Finding::of(error).in_file(path).named_by(named_by));
+    }
+
+    /// Adds hints that name no version of the table; readers do without.
+    pub(crate) fn hints(&mut self, wrong: Vec<WrongHint>) {
+        for WrongHint { path, problem, .. } in wrong {
+            self.find(Finding::new(Severity::Warning, ErrorKind::Missing.name(), problem).in_file(&path));
+        }
     }
 
     /// Adds the manifests that one list names, by path, or the error of reading it; `named_by` is the file that names the

@@ -11,7 +11,8 @@ const ONE_MINUTE: i64 = 60_000;
 /// What is odd in table metadata that can be read.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Oddity {
-    /// The kind of the error that follows from it for some reader; `None` where none does.
+    /// The kind of the error that follows from it for some reader: `Mismatch` where `main` is at another snapshot than
+    /// the current one, `SnapshotNotFound` for a snapshot that is lost; `None` where none does.
     pub kind: Option<ErrorKind>,
     /// What is odd, in words.
     pub message: String,

@@ -62,7 +62,7 @@ impl VerifiedFormat for Table {
         self.check_jobs(&mut found)?;
         let logged = metadata.metadata_log.iter().map(|entry| entry.metadata_file.clone()).collect();
         self.check_log(metadata.table_uuid.clone(), logged, threads, &mut found)?;
-        self.check_hint(&mut found)?;
+        found.hints(self.wrong_hints()?);
         let statistics =
             metadata.statistics.into_iter().map(|one| (one.statistics_path, one.file_size_in_bytes));
         let partitions = metadata.partition_statistics.into_iter();
@@ -227,15 +227,6 @@ impl Table {
             };
             let finding = Finding::new(severity, kind.name(), message);
             found.find(finding.in_file(path).named_by(self.metadata_file()));
-        }
-        Ok(())
-    }
-
-    /// Checks that the hint, where there is one, names a metadata file.
-    fn check_hint(&self, found: &mut Inventory<ManifestFile>) -> Result<()> {
-        for hint in self.wrong_hints()? {
-            let finding = Finding::new(Severity::Warning, ErrorKind::Missing.name(), hint.problem);
-            found.find(finding.in_file(&hint.path));
         }
         Ok(())
     }

@@ -48,10 +48,7 @@ impl VerifiedFormat for Table {
             let files = self.files().of_branch(&branch);
             let schemas = files.schema_ids()?;
             let ids = files.snapshot_ids()?;
-            for hint in wrong_hints(&files, &ids)? {
-                let finding = Finding::new(Severity::Warning, ErrorKind::Missing.name(), hint.problem);
-                found.find(finding.in_file(&hint.path));
-            }
+            found.hints(wrong_hints(&files, &ids)?);
             check_consumers(&files, &ids, &mut found)?;
             let snapshots = ids.into_iter().map(|id| (files.own(&snapshot_file(id)), Some(id)));
             let tags = files.tag_names()?.into_iter().map(|name| (files.own(&tag_file(&name)), None));
