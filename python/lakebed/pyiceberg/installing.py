@@ -36,9 +36,9 @@ def install() -> None:
     `ManifestFile.fetch_manifest_entry` gives objects of subclasses of PyIceberg's `ManifestEntry` and
     `DataFile`, equal to its own, which make their values when they are asked for; pickles and copies of them
     are its own. `table.scan().plan_files()` and, since 0.10, `table.inspect.files()` with what has its rows
-    and `inspect.entries()` are made of columns. All read through the table's own `FileIO`. What lakebed does not
-    read as PyIceberg does, PyIceberg's own code reads: `status()` counts it, with the reason. Does nothing
-    where it is installed already.
+    and `inspect.entries()` are made of columns. All read through the table's own `FileIO`. What lakebed does
+    not read as PyIceberg does, PyIceberg's own code reads: `status()` counts it, with the reason. Does
+    nothing where it is installed already.
 
     Raises: ImportError without PyIceberg; UnsupportedError for a version of it that is not known to work.
     """
