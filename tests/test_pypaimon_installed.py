@@ -36,7 +36,9 @@ PLACES = [(one.owner, one.name) for one in replacing.replacements()]
 
 
 @pytest.fixture(autouse=True)
-def _put_back() -> Iterator[None]:
+def _put_back(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    # The tables of the tests are small.
+    monkeypatch.setattr("lakebed.pypaimon.columns.SMALL", 0)
     yield
     lakebed.pypaimon.uninstall()
 
@@ -141,6 +143,19 @@ def test_status_counts_who_answered(orders: Any) -> None:
     assert counts == {"manifests": 3, "manifest lists": 2}
     assert after.by_pypaimon == before.by_pypaimon
     assert after.version
+
+
+def test_files_of_few_entries_are_left_to_pypaimon(orders: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    lakebed.pypaimon.install()
+    before = lakebed.pypaimon.status()
+    assert len(asked.planned(orders)) == 2
+    after = lakebed.pypaimon.status()
+    assert after.by_lakebed == before.by_lakebed
+    assert {reason for _, reason in after.by_pypaimon.keys() - before.by_pypaimon.keys()} <= {
+        "a file of a few entries, which pypaimon's own code reads sooner"
+    }
+    assert sum(after.by_pypaimon.values()) - sum(before.by_pypaimon.values()) == 5
 
 
 @pytest.mark.parametrize("damage", ["codec", "cut", "field", "flipped"])
