@@ -19,7 +19,8 @@ def pytest_configure() -> None:
         importlib.import_module(f"lakebed.{LIBRARY}").install()
     if LIBRARY == "pypaimon":
         # Its tests have small files, which lakebed would leave to it.
-        importlib.import_module("lakebed.pypaimon.columns").SMALL = 0
+        columns: Any = importlib.import_module("lakebed.pypaimon.columns")
+        columns.SMALL = 0
 
 
 def pytest_runtest_logreport(report: Any) -> None:
