@@ -54,6 +54,7 @@ def test_a_folder_is_added_in_commits_of_some_files(tmp_path: Path, table_format
     assert len(snapshots) == 3
     assert all("7" in str(snapshot) for snapshot in snapshots)
     assert table.add_files([]).snapshot_id == table.snapshot_id
+    assert table.verify(data_files=True).to_arrow().num_rows == 0
 
 
 @pytest.mark.parametrize("table_format", FORMATS)

@@ -3,7 +3,7 @@
 use arrow_array::builder::StringBuilder;
 use arrow_array::{Array, BinaryArray, Int32Array, RecordBatch, StringArray};
 
-use super::{data_root, push_bucket_folder};
+use super::{BUCKET_FOLDER, data_root, push_bucket_folder};
 use crate::error::Result;
 use crate::paimon::partition::{DEFAULT_PARTITION, DistinctPartitions, PartitionType, partition_folders};
 use crate::paimon::schema::TableSchema;
@@ -44,8 +44,9 @@ impl DataPaths {
         self.below(&partitions, rows, external)
     }
 
-    /// An error text for each external path that does not end in the partition, bucket and name of its file
-    /// (Paimon's `ExternalPathProvider.java`); `None` where no file has an external path.
+    /// An error text for each external path that does not end in the name of its file, or is in the folder of a bucket
+    /// and does not end in the file's partition and bucket (Paimon's `ExternalPathProvider.java`); `None` where no file
+    /// has an external path. Files that were added may be in any other folder.
     pub(crate) fn misplaced(
         &self,
         rows: &RecordBatch,
@@ -57,7 +58,10 @@ impl DataPaths {
         let own = self.of(rows, &StringArray::new_null(external.len()))?;
         let wrong = |(external, own): (Option<&str>, Option<&str>)| {
             let own = own?.strip_prefix(self.root.as_str())?;
-            let is_it = external?.strip_suffix(own).is_some_and(|before| before.ends_with('/'));
+            let external = external?;
+            let folder = external.rsplit('/').nth(1).unwrap_or_default();
+            let own = if folder.starts_with(BUCKET_FOLDER) { own } else { own.rsplit('/').next()? };
+            let is_it = external.strip_suffix(own).is_some_and(|before| before.ends_with('/'));
             (!is_it).then(|| format!("its external path does not end in {own:?}"))
         };
         Ok(Some(external.iter().zip(&own).map(wrong).collect()))

@@ -93,9 +93,12 @@ pub fn data_root(root: &str, directory: Option<&str>) -> String {
     }
 }
 
+/// What the names of the folders of buckets begin with.
+const BUCKET_FOLDER: &str = "bucket-";
+
 /// Appends the folder of a bucket, with a trailing slash: `bucket-0/`, or `bucket-postpone/` for -2.
 pub fn push_bucket_folder(path: &mut String, bucket: i32) {
-    path.push_str("bucket-");
+    path.push_str(BUCKET_FOLDER);
     if bucket == POSTPONE_BUCKET {
         path.push_str("postpone");
     } else {
