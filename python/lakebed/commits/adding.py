@@ -5,12 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from lakebed._arguments import one_of, positive
-from lakebed._columns import columns_of
 from lakebed._pyarrow import pa
 from lakebed.commits.change import PLAIN, CommitOptions
 from lakebed.errors import SchemaError
-from lakebed.footers.matching import NAME_MAPPING, mapping_of
-from lakebed.footers.rows import described
 from lakebed.storage.paths import family_of, local_path, split
 
 if TYPE_CHECKING:
@@ -58,7 +55,10 @@ def add_files(
 
     >>> table = table.add_files("s3://bucket/landing/2026/")
     """
-    from lakebed.describing import found_files
+    from lakebed._columns import columns_of
+    from lakebed.footers.finding import found_files
+    from lakebed.footers.matching import NAME_MAPPING, mapping_of
+    from lakebed.footers.rows import described
 
     one_of("existing", existing, ("refuse", "skip"))
     most = positive("files_per_commit", files_per_commit) or 1
