@@ -8,7 +8,7 @@ from lakebed._pyarrow import pa
 from lakebed.cleaning.applying import BATCH
 from lakebed.cleaning.log import CleanupLog
 from lakebed.cleaning.outcome import Cleanup, rows_of
-from lakebed.cleaning.places import Remover, moved, place_of
+from lakebed.cleaning.places import Place, Remover, moved, place_of
 from lakebed.errors import LocationError
 from lakebed.storage.failures import words_of
 
@@ -41,9 +41,7 @@ def restore(log: str | os.PathLike[str], table: Table) -> Cleanup:
         place = place_of(table, table.location)
         begun = frozenset(line["path"] for line in opened.lines() if line.get("outcome") == "restoring")
         rows = [rows_of()]
-        for batch in _batches(_moved(opened)):
-            lines = [line for line in batch if place.relative(line["path"])]
-            lines = [line for line in lines if line.pop("is_moved") or _is_moved(copying, line)]
+        for lines in _batches(_moved(opened, place, copying)):
             opened.append({**line, "outcome": "restoring"} for line in lines)
             copied = moved(copying, [(line["to"], line["path"]) for line in lines], begun)
             back = [line for line, error in zip(lines, copied, strict=True) if error is None]
@@ -60,20 +58,23 @@ def restore(log: str | os.PathLike[str], table: Table) -> Cleanup:
         return Cleanup(table, pa.concat_tables(rows))
 
 
-def _moved(log: CleanupLog) -> Iterator[dict[str, Any]]:
-    """The files that are in the quarantine by the last that the log says of each, and those that may be."""
+def _moved(log: CleanupLog, place: Place, copying: CopyingStorage) -> Iterator[dict[str, Any]]:
+    """The files of a place that are in the quarantine, by the last that the log says of each.
+
+    A store may refuse what it has done: of what failed the storage says where it is.
+    """
     last = {line["path"]: line["outcome"] for line in log.lines() if "path" in line}
     for line in log.lines():
-        if line.get("outcome") == "moving":
-            outcome = last.pop(line["path"], None)
-            if outcome in ("moved", "moving", "restoring", "failed"):
-                own = {name: line[name] for name in ("path", "size", "reason", "to")}
-                yield {**own, "is_moved": outcome != "failed"}
-
-
-def _is_moved(copying: CopyingStorage, line: dict[str, Any]) -> bool:
-    """Whether a file was moved of which the log says that it failed: a store may refuse what it has done."""
-    return copying.size(line["path"]) is None and copying.size(line["to"]) is not None
+        if line.get("outcome") != "moving":
+            continue
+        own = {name: line[name] for name in ("path", "size", "reason", "to")}
+        outcome = last.pop(line["path"], None)
+        if not place.relative(own["path"]):
+            continue
+        if outcome in ("moved", "moving", "restoring") or (
+            outcome == "failed" and copying.size(own["path"]) is None and copying.size(own["to"]) is not None
+        ):
+            yield own
 
 
 def _batches(lines: Iterator[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
