@@ -5,7 +5,7 @@ use std::hash::{BuildHasher, RandomState};
 
 use arrow_array::{Array, Int32Array, Int64Array, ListArray, RecordBatch, StringArray};
 
-use super::scan::{CONTENT, OF_FILES, OFFSET, damage, listed_files};
+use super::scan::{CONTENT, OF_FILES, OFFSET, damage, listed_files, long};
 use super::{Repair, RepairKind, RowChange, TableRepairs};
 use crate::dangling::DeleteMarks;
 use crate::error::Result;
@@ -146,8 +146,4 @@ fn keys_of(files: &RecordBatch) -> Result<Vec<FileKey>> {
         level: levels.is_valid(row).then(|| levels.value(row)),
     };
     Ok((0..files.num_rows()).map(key).collect())
-}
-
-fn long(numbers: &Int64Array, row: usize) -> Option<i64> {
-    numbers.is_valid(row).then(|| numbers.value(row))
 }

@@ -280,6 +280,11 @@ fn is_damage(error: &Error) -> bool {
     !reader && !error.is_interruption()
 }
 
+/// A number, if it is not null.
+pub(super) fn long(numbers: &Int64Array, row: usize) -> Option<i64> {
+    numbers.is_valid(row).then(|| numbers.value(row))
+}
+
 /// Repairs of those of some files that are absent.
 fn of_files(
     files: &RecordBatch,
@@ -291,11 +296,10 @@ fn of_files(
     let sizes = column::<Int64Array>(files, "file_size_in_bytes")?;
     let offsets = files.column_by_name(OFFSET).map(|_| column::<Int64Array>(files, OFFSET));
     let offsets = offsets.transpose()?;
-    let valid = |numbers: &Int64Array, row| numbers.is_valid(row).then(|| numbers.value(row));
     let gone = (0..files.num_rows()).filter(|row| absent.contains(paths.value(*row)));
     let repair = |row| Repair {
-        content_offset: offsets.and_then(|offsets| valid(offsets, row)),
-        size: valid(sizes, row),
+        content_offset: offsets.and_then(|offsets| long(offsets, row)),
+        size: long(sizes, row),
         ..Repair::new(kind, paths.value(row).to_owned(), ABSENT, change(row))
     };
     Ok(gone.map(repair).collect())

@@ -35,6 +35,7 @@ pub(super) struct MisplacedDeletes {
 }
 
 /// A data file and its deletes.
+#[derive(Default)]
 struct Target {
     path: String,
     /// Entries of its deletes, a row each.
@@ -59,9 +60,8 @@ impl Repairs {
         }
         let names: HashMap<&FileName, usize> = self.moved.iter().zip(0..).collect();
         let paths: HashMap<&str, usize> = self.merged.iter().map(String::as_str).zip(0..).collect();
-        let none = || Target { path: String::new(), deletes: Vec::new(), partition: None };
-        let mut moved: Vec<Target> = self.moved.iter().map(|_| none()).collect();
-        let mut merged: Vec<Target> = self.merged.iter().map(|_| none()).collect();
+        let mut moved: Vec<Target> = self.moved.iter().map(|_| Target::default()).collect();
+        let mut merged: Vec<Target> = self.merged.iter().map(|_| Target::default()).collect();
         let entries = CommitEntries::all(base)?;
         let manifests: Vec<_> = selected.live().map(|(place, one)| (place, one.clone())).collect();
         for (place, manifest) in manifests.iter().filter(|(_, manifest)| manifest.content == DELETES) {

@@ -5,6 +5,7 @@ use std::cell::Cell;
 use arrow_array::{Int8Array, Int64Array, RecordBatch};
 
 use super::base::Base;
+use super::compact::RewrittenManifests;
 use super::file_changes::{FileChanges, SnapshotChanges};
 use super::index::Index;
 use super::manifest_writer::ManifestWriter;
@@ -119,10 +120,9 @@ fn write_all(
         Ok((name, i64::try_from(size).ok(), rows))
     });
     let changelog = changelog.transpose()?;
-    let mut rows_lost = 0;
+    let rows_lost = changes.manifests.as_ref().map_or(0, RewrittenManifests::rows_lost);
     let (base_name, base_size) = match changes.manifests {
         Some(rewritten) => {
-            rows_lost = rewritten.rows_lost();
             let list = rewritten.write(base, writer)?;
             writer.list(&list)?
         }

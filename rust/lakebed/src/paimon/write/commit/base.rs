@@ -179,6 +179,18 @@ impl Base {
     }
 }
 
+/// Refuses to change the snapshot `own` of a table where another one is the latest.
+///
+/// # Errors
+/// `Conflict`.
+pub(super) fn check_latest(table: &Table, own: i64, latest: i64) -> Result<()> {
+    if own == latest {
+        return Ok(());
+    }
+    let message = format!("snapshot {latest} is the latest by now, not {own}");
+    Err(Error::new(ErrorKind::Conflict, message).in_file(table.location()))
+}
+
 /// Whether any value of a column is not null.
 pub(super) fn has_values(batch: &RecordBatch, name: &str) -> Result<bool> {
     let column = find(batch, name)?;

@@ -8,7 +8,7 @@ use arrow_select::filter::filter_record_batch;
 use arrow_select::take::take_record_batch;
 use lakebed_avro::{Codec, WriteOptions};
 
-use super::base::Base;
+use super::base::{Base, check_latest};
 use super::change::{ManifestCompaction, Mending};
 use super::manifest_writer::{CHECKED_EVERY, ManifestWriter};
 use crate::error::{Error, ErrorKind, Result, fitting};
@@ -99,11 +99,10 @@ impl RewrittenManifests {
     /// # Errors
     /// `Conflict` for another snapshot, and where the table loses another number of rows; those of reading.
     pub(super) fn mended(base: &Base, mending: Mending, id: Option<i64>) -> Result<RewrittenManifests> {
-        let refused = |message| Error::new(ErrorKind::Conflict, message).in_file(base.table.location());
-        let latest = base.snapshot().map(|snapshot| snapshot.id);
-        if latest != id {
-            return Err(refused(format!("snapshot {latest:?} is the latest by now, not {id:?}")));
-        }
+        let (Some(own), Some(latest)) = (id, base.snapshot()) else {
+            return Err(Error::new(ErrorKind::SnapshotNotFound, "the table has no snapshot"));
+        };
+        check_latest(&base.table, own, latest.id)?;
         let (mut rewritten, mut manifests) = (Vec::new(), Vec::new());
         for (place, manifest) in base.manifests()?.iter().enumerate() {
             let read = || base.whole_entries(manifest)?.try_for_each(|entries| entries.map(drop));
@@ -121,14 +120,14 @@ impl RewrittenManifests {
             listed = plus_rows(listed, &entries)?;
             once = plus_rows(once, &seen.first(&entries)?)?;
         }
-        let total = base.snapshot().and_then(|snapshot| snapshot.total_record_count);
+        let total = latest.total_record_count;
         let left_out =
             if mending.leaves_out { total.and_then(|total| total.checked_sub(listed)) } else { Some(0) };
         let twice = if mending.lists_once { listed.checked_sub(once) } else { Some(0) };
         let lost = left_out.zip(twice).and_then(|(left_out, twice)| left_out.checked_add(twice));
         if lost != Some(mending.rows_lost) {
             let message = format!("the table would lose {lost:?} rows, not {}", mending.rows_lost);
-            return Err(refused(message));
+            return Err(Error::new(ErrorKind::Conflict, message).in_file(base.table.location()));
         }
         Ok(mended)
     }

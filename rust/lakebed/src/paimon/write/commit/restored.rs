@@ -4,7 +4,7 @@
 use std::cell::Cell;
 
 use super::attempt::write_hints;
-use super::base::Base;
+use super::base::{Base, check_latest};
 use super::manifest_writer::ManifestWriter;
 use super::options::CommitOptions;
 use crate::error::{Error, ErrorKind, Result, fitting};
@@ -49,10 +49,7 @@ impl Commit for Restoration<'_> {
         let (Some(own), Some(latest), Some(older)) = (own, latest, base.snapshot()) else {
             return Err(Error::new(ErrorKind::SnapshotNotFound, "the table has no snapshot"));
         };
-        if own.id != latest.id {
-            let message = format!("snapshot {} is the latest by now, not {}", latest.id, own.id);
-            return Err(Error::new(ErrorKind::Conflict, message).in_file(self.table.location()));
-        }
+        check_latest(self.table, own.id, latest.id)?;
         let mut writer = ManifestWriter::new(base, self.options, &self.number, None)?;
         let (base_manifest_list, base_size) = writer.list_again(base)?;
         let none = writer.manifests(&mut std::iter::empty())?;
