@@ -16,6 +16,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from below_libraries import check_put_back
 from outcomes import outcome
 from pyiceberg_peer import forget_manifests, peer
 from raising import raises
@@ -163,23 +164,8 @@ def orders(tmp_path: Path) -> Any:
     return catalog_tables.orders(catalog_tables.sqlite(tmp_path), commits=3)
 
 
-PLACES = [(one.owner, one.name) for one in replacing.replacements()]
-
-
 def test_uninstall_restores_what_was_there() -> None:
-    before = [vars(owner)[name] for owner, name in PLACES]
-    lakebed.pyiceberg.install()
-    during = [vars(owner)[name] for owner, name in PLACES]
-    assert all(one is not other for one, other in zip(before, during, strict=True))
-    lakebed.pyiceberg.install()
-    assert [vars(owner)[name] for owner, name in PLACES] == during
-    with lakebed.pyiceberg.installed():
-        assert lakebed.pyiceberg.status().installed
-    assert lakebed.pyiceberg.status().installed, "as before the block"
-    lakebed.pyiceberg.uninstall()
-    lakebed.pyiceberg.uninstall()
-    assert [vars(owner)[name] for owner, name in PLACES] == before
-    assert not lakebed.pyiceberg.status().installed
+    check_put_back(lakebed.pyiceberg, replacing.replacements)
 
 
 def test_another_function_on_top_stays_and_reaches_pyicebergs_own(

@@ -15,6 +15,7 @@ from typing import Any
 
 import pyarrow.compute as pc
 import pytest
+from below_libraries import check_put_back
 from outcomes import outcome
 from raising import raises
 
@@ -32,7 +33,6 @@ from pypaimon.manifest.schema.data_file_meta import DataFileMeta  # noqa: E402
 from lakebed.pypaimon import replacing  # noqa: E402
 
 FILTERS_RECORDS = "early_record_filter" in signature(file_managers.ManifestFileManager.read).parameters
-PLACES = [(one.owner, one.name) for one in replacing.replacements()]
 
 
 @pytest.fixture(autouse=True)
@@ -80,19 +80,7 @@ def orders(tmp_path: Path) -> Any:
 
 
 def test_uninstall_restores_what_was_there() -> None:
-    before = [vars(owner)[name] for owner, name in PLACES]
-    lakebed.pypaimon.install()
-    during = [vars(owner)[name] for owner, name in PLACES]
-    assert all(one is not other for one, other in zip(before, during, strict=True))
-    lakebed.pypaimon.install()
-    assert [vars(owner)[name] for owner, name in PLACES] == during
-    with lakebed.pypaimon.installed():
-        assert lakebed.pypaimon.status().installed
-    assert lakebed.pypaimon.status().installed, "as before the block"
-    lakebed.pypaimon.uninstall()
-    lakebed.pypaimon.uninstall()
-    assert [vars(owner)[name] for owner, name in PLACES] == before
-    assert not lakebed.pypaimon.status().installed
+    check_put_back(lakebed.pypaimon, replacing.replacements)
 
 
 def test_another_function_on_top_stays_and_reaches_pypaimons_own(
