@@ -122,26 +122,6 @@ def test_field_ids_count_more_than_names(tmp_path: Path):
         lakebed.describe_files(written(tmp_path / "x", "b.parquet", rows=with_ids(ROWS, 1, 7)), table)
 
 
-def test_files_of_the_table_itself_may_have_columns_that_are_gone(tmp_path: Path):
-    from lakebed.footers.reading import DataFile, storage_of
-    from lakebed.footers.rows import described
-
-    paths = written(tmp_path / "x", "a.parquet")
-    table = made(tmp_path, "iceberg").add_files(paths)
-    table = table.update_schema(lakebed.SchemaChange.drop_column("text"))
-    with raises(SchemaError, "no such column", path=paths[0], field="text"):
-        lakebed.describe_files(paths, table)
-    files = [DataFile(path, path) for path in paths]
-    (rows,) = described(table, files, storage_of(paths[0], None), own=True)
-    assert list(rows["stats"].to_pylist()[0]) == ["id"]
-    # The table knows their partition, whatever their bounds are now said to be.
-    table = table.update_spec(add=["bucket(4, id)"])
-    (rows,) = described(table, files, storage_of(paths[0], None), own=True)
-    assert not {"partition", "spec_id"} & set(rows.schema.names)
-    (stored,) = table.files(stats=["id"]).to_arrow()["stats"].to_pylist()
-    assert rows["stats"].to_pylist() == [stored]
-
-
 def test_files_of_paimon_that_only_their_writer_knows(tmp_path: Path):
     schema = pa.schema([pa.field("id", pa.int64(), nullable=False), ("text", pa.string())])
     paths = written(tmp_path / "x", "a.parquet")

@@ -170,11 +170,11 @@ def test_a_commit_between_the_look_and_the_repair(
     table = table.refresh()
     rows, own, calls = planned(table, "duplicates"), repairing._repair, [0]
 
-    def raced(table: lakebed.Table, kind: str, found: list[Any]) -> lakebed.Table:
+    def raced(table: lakebed.Table, kind: str, found: list[Any], *described: Any) -> lakebed.Table:
         calls[0] += 1
         if calls[0] == 1:
             own(table.refresh(), kind, found[:1])
-        return own(table, kind, found)
+        return own(table, kind, found, *described)
 
     monkeypatch.setattr(repairing, "_repair", raced)
     done = lakebed.apply(rows, table, log=tmp_path / "log")

@@ -44,6 +44,10 @@ class Mode:
         return Mode(word != "none", word in ("full", "truncate"), length)
 
 
+UNKEPT = Mode(counts=False, bounds=False, length=None)
+"""The mode of columns of which nothing is kept."""
+
+
 def wanted_metrics(table: Table) -> Iterator[tuple[str, pa.DataType, Mode]]:
     """The columns in no list and no map that metrics are kept of, by name, in the schema's order.
 

@@ -249,3 +249,44 @@ def test_iceberg_plans_deletes_where_they_are_listed_now(
     _repaired(table, tmp_path / "log", "foreign_deletes")
     names = {row["file_path"]: sorted(one["file_path"] for one in row["delete_files"]) for row in ours}
     assert deletes() == names
+
+
+def _append_wrong(table: lakebed.Table, path: str, *, kind: str) -> lakebed.Table:
+    """A table with one more file, whose size or bounds are recorded wrong."""
+    rows = lakebed.describe_files([path], table)
+    value: Any = 7
+    if kind == "metrics":
+        value = rows["stats"].to_pylist()[0]
+        value["id"]["upper_bound"] = 1
+    name = "stats" if kind == "metrics" else "file_size_in_bytes"
+    at = rows.schema.get_field_index(name)
+    return table.append_files(rows.set_column(at, name, pa.array([value], rows.schema.field(name).type)))
+
+
+def test_iceberg_reads_files_whose_sizes_were_wrong(tmp_path: Path, iceberg_java: JavaEngine):
+    table = small_tables.iceberg(tmp_path / "t", "0.parquet")
+    table = _append_wrong(table, small_tables.data(tmp_path / "t", "1.parquet"), kind="sizes")
+    with pytest.raises(EngineError):
+        iceberg_java.ask("rows", table=tmp_path / "t", column="id")
+    _repaired(table, tmp_path / "log", "sizes")
+    ids = iceberg_java.ask("rows", table=tmp_path / "t", column="id")
+    assert sorted(map(int, ids)) == [1, 1, 2, 2]
+
+
+@pytest.mark.parametrize("kind", ["sizes", "metrics"])
+def test_paimon_reads_files_of_which_the_entries_were_wrong(
+    kind: str, tmp_path: Path, paimon_java: JavaEngine
+):
+    def planned() -> list[str]:
+        files = paimon_java.ask("plan", table=tmp_path / "p", equal={"id": 2})["files"]
+        return sorted(Path(file).name for file in files)
+
+    table = small_tables.paimon(tmp_path / "p", "bucket-0/0.parquet")
+    path = small_tables.data(tmp_path / "p" / "bucket-0", "1.parquet")
+    table = _append_wrong(table, path, kind=kind)
+    assert planned() == (["0.parquet"] if kind == "metrics" else ["0.parquet", "1.parquet"])
+    table = _repaired(table, tmp_path / "log", kind)
+    assert planned() == ["0.parquet", "1.parquet"]
+    assert sorted(int(row["id"]) for row in paimon_java.ask("rows", table=tmp_path / "p")) == [1, 1, 2, 2]
+    paimon_java.ask("append", table=tmp_path / "p", rows=[[7]])
+    assert table.refresh().repair_plan([kind]).to_arrow().num_rows == 0

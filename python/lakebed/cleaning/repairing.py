@@ -13,10 +13,12 @@ from lakebed.commits.iceberg import Repairs, file_change
 from lakebed.commits.inputs import named_deletes, paths_of
 from lakebed.commits.transaction import commit
 from lakebed.errors import CommitConflictError, SchemaError
+from lakebed.table.jobs import contradictions, repairs
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from lakebed.cleaning.described import Contradictions
     from lakebed.cleaning.log import CleanupLog
     from lakebed.cleaning.rows import ReviewedPlan
     from lakebed.table import Table
@@ -29,9 +31,10 @@ CHANGED = "it loses or returns other rows than it did when it was planned"
 
 _OF_LISTS = ("manifests", "duplicates")
 _OF_FILES = ("vectors", "foreign_deletes", "data_files", "delete_files")
+_DESCRIBED = ("sizes", "metrics")
 _GROUPS = {
-    "iceberg": (("hints",), ("main",), ("rollback",), _OF_LISTS + _OF_FILES),
-    "paimon": (("hints",), ("rollback",), _OF_LISTS, _OF_FILES),
+    "iceberg": (("hints",), ("main",), ("rollback",), _OF_LISTS + _OF_FILES + _DESCRIBED),
+    "paimon": (("hints",), ("rollback",), _OF_LISTS + _DESCRIBED, _OF_FILES),
 }
 """The kinds that are repaired together, in order."""
 _SAID = "lakebed-repair"
@@ -40,6 +43,20 @@ _COLUMNS = [*KEY, *_ROWS]
 
 Row = dict[str, Any]
 Key = tuple[Any, ...]
+
+
+class _Look:
+    """What is to be repaired now.
+
+    Attributes: rows, as the table names it, by its spelling in plans; described, what looked into data files,
+        if anything did.
+    """
+
+    def __init__(self, table: Table, kinds: list[str]) -> None:
+        self.described = contradictions(table, kinds)
+        rows = repairs(table, kinds, self.described, {"columns": _COLUMNS}).to_arrow()
+        spelled = respelled(rows, table).to_pylist()
+        self.rows = {_key(one): row for one, row in zip(spelled, rows.to_pylist(), strict=True)}
 
 
 def repaired(plan: ReviewedPlan, table: Table, log: CleanupLog) -> tuple[Table, pa.Table]:
@@ -51,9 +68,9 @@ def repaired(plan: ReviewedPlan, table: Table, log: CleanupLog) -> tuple[Table, 
     kinds, rows = plan.rules["kinds"], plan.files.to_pylist()
     done = {_key(line) for line in log.lines() if line.get("outcome") == "repaired"}
     begun = {_key(line) for line in log.lines() if line.get("outcome") == "repairing"}
-    found = _look(table, kinds)
+    look = _Look(table, kinds)
     # A run that was broken off may have done it.
-    after = {key for key in begun - done if key not in found}
+    after = {key for key in begun - done if key not in look.rows}
     log.append(_lines(rows, after, "repaired"))
     done |= after
     reasons: dict[Key, str | None] = {}
@@ -62,8 +79,8 @@ def repaired(plan: ReviewedPlan, table: Table, log: CleanupLog) -> tuple[Table, 
     while groups:
         mine = groups.pop(0)
         if mine and not is_fresh:
-            found, is_fresh = _look(table, kinds), True
-        reasons |= {_key(row): _reason(row, found) for row in mine}
+            look, is_fresh = _Look(table, kinds), True
+        reasons |= {_key(row): _reason(row, look.rows) for row in mine}
         wanted = [row for row in mine if reasons[_key(row)] is None]
         if not wanted:
             continue
@@ -71,7 +88,8 @@ def repaired(plan: ReviewedPlan, table: Table, log: CleanupLog) -> tuple[Table, 
         log.append(_lines(rows, keys, "repairing"))
         before, is_fresh = table, False
         try:
-            table = _repair(table, wanted[0]["kind"], [found[_key(row)] for row in wanted])
+            named = [look.rows[_key(row)] for row in wanted]
+            table = _repair(table, wanted[0]["kind"], named, look.described)
         except (SchemaError, CommitConflictError):
             # Another commit has changed the table since the look.
             table = table.refresh()
@@ -90,13 +108,6 @@ def _key(row: Row) -> Key:
     return tuple(row[name] for name in KEY)
 
 
-def _look(table: Table, kinds: list[str]) -> dict[Key, Row]:
-    """What is to be repaired now, as the table names it, by its spelling in plans."""
-    rows = table.repair_plan(kinds, columns=_COLUMNS).to_arrow()
-    spelled = respelled(rows, table).to_pylist()
-    return {_key(as_planned): row for as_planned, row in zip(spelled, rows.to_pylist(), strict=True)}
-
-
 def _reason(row: Row, found: dict[Key, Row]) -> str | None:
     """Why nothing is done."""
     now = found.get(_key(row))
@@ -113,7 +124,7 @@ def _lines(rows: list[Row], wanted: set[Key], outcome: str) -> list[Row]:
     ]
 
 
-def _repair(table: Table, kind: str, rows: list[Row]) -> Table:
+def _repair(table: Table, kind: str, rows: list[Row], described: Contradictions | None = None) -> Table:
     if kind == "hints":
         table.core.rewrite_hints([row["file_path"] for row in rows])
         return table.refresh()
@@ -121,7 +132,7 @@ def _repair(table: Table, kind: str, rows: list[Row]) -> Table:
         return table.set_current_snapshot(rows[0]["snapshot_id"])
     if kind == "rollback":
         return _back(table, rows[0]["snapshot_id"])
-    return commit(table, *_changes(table, rows))[0]
+    return commit(table, *_changes(table, rows, described))[0]
 
 
 def _back(table: Table, snapshot: int) -> Table:
@@ -132,9 +143,9 @@ def _back(table: Table, snapshot: int) -> Table:
     return commit(table, Change("repair", paimon=PaimonChange.restore_snapshot(snapshot), options=options))[0]
 
 
-def _changes(table: Table, rows: list[Row]) -> list[Change]:
+def _changes(table: Table, rows: list[Row], looked: Contradictions | None) -> list[Change]:
     """What changes the lists of a table and the files in them, in one commit."""
-    of: dict[str, list[Row]] = {kind: [] for kind in _OF_LISTS + _OF_FILES}
+    of: dict[str, list[Row]] = {kind: [] for kind in _OF_LISTS + _OF_FILES + _DESCRIBED}
     for row in rows:
         of[row["kind"]].append(row)
     said = ", ".join(f"{kind} {len(some)}" for kind, some in of.items() if some)
@@ -142,6 +153,8 @@ def _changes(table: Table, rows: list[Row]) -> list[Change]:
     paths = {kind: [row["file_path"] for row in some] for kind, some in of.items()}
     names = {kind: [(row["file_path"], row["content_offset"]) for row in some] for kind, some in of.items()}
     data, deletes = paths["data_files"], names["delete_files"]
+    wanted = [(kind, path) for kind in _DESCRIBED for path in paths[kind]]
+    described = None if looked is None else looked.corrected(wanted)
     if table.format == "iceberg":
         action = file_change(
             FileChangeKind.OVERWRITE,
@@ -154,13 +167,15 @@ def _changes(table: Table, rows: list[Row]) -> list[Change]:
                 duplicates=names["duplicates"],
                 moved=names["foreign_deletes"],
                 merged=paths["vectors"],
+                described=described,
             ),
             merge=False,
         )
         return [Change("repair", action, options=options)]
-    if paths["manifests"] or paths["duplicates"]:
+    if described is not None or paths["manifests"] or paths["duplicates"]:
         lost = sum(row["rows_lost"] for row in rows)
-        mended = PaimonChange.mend_manifests(bool(paths["manifests"]), bool(paths["duplicates"]), lost)
+        leaves_out, lists_once = bool(paths["manifests"]), bool(paths["duplicates"])
+        mended = PaimonChange.mend_manifests(leaves_out, lists_once, lost, described)
         return [Change("repair", paimon=mended, options=options)]
     of_data = PaimonChange.overwrite_files(None, paths_of(data), None) if data else None
     of_deletes = PaimonChange.restore_rows(deletes) if deletes else None

@@ -19,6 +19,8 @@ from lakebed.predicates import to_sql
 from lakebed.version import place_of
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from lakebed._native import FileChangeKind, Place
     from lakebed.commits.change import CommitOptions
     from lakebed.predicates import Predicate
@@ -46,6 +48,8 @@ class Repairs:
     """Deletes that are listed in another partition than their data file, which are listed in its."""
     merged: list[str] = field(default_factory=list)
     """Data files with more than one deletion vector, which get one."""
+    described: pa.Table | None = None
+    """What live data files say of themselves, in place of what is recorded of them."""
 
 
 _ISOLATIONS = {

@@ -30,7 +30,7 @@ def found_files(paths: Any, table: Table | None, storage: object | None) -> tupl
     if isinstance(paths, str | os.PathLike):
         folder = encodable("paths", os.fspath(paths)).rstrip("/")
         location = _location(folder, table)
-        reader = _reader(location, table, storage)
+        reader = reader_of(location, table, storage)
         size = _size(location, reader)
         if size is not None:
             return [DataFile(folder, location, size)], reader
@@ -44,7 +44,7 @@ def found_files(paths: Any, table: Table | None, storage: object | None) -> tupl
     names = cast("Any", paths_of(paths)).to_pylist()
     sizes = sizes or [None] * len(names)
     files = [DataFile(name, _location(name, table), size) for name, size in zip(names, sizes, strict=True)]
-    return files, _reader(files[0].location if files else ".", table, storage)
+    return files, reader_of(files[0].location if files else ".", table, storage)
 
 
 def _location(path: str, table: Table | None) -> str:
@@ -54,7 +54,8 @@ def _location(path: str, table: Table | None) -> str:
     return f"{table.core.location}/{path}"
 
 
-def _reader(location: str, table: Table | None, storage: object | None) -> Storage:
+def reader_of(location: str, table: Table | None, storage: object | None) -> Storage:
+    """What reads a file for a table. Raises: as `open_table`."""
     if storage is None and table is not None and table.opening.storage is not None:
         return table.opening.storage
     return storage_of(location, storage)

@@ -69,12 +69,13 @@ def footers_of(
         more where the footer is longer. Avro files are read whole. As many files are read at once as the
         storage serves; about as many footers are held.
     """
+    for file, read in in_order(files, lambda file: footer_of(file, storage, limits), reads_of(storage)):
+        yield file, *read
 
-    def read(file: DataFile) -> tuple[int, Footer]:
-        return _Reading(file, storage, limits).footer()
 
-    for file, (size, footer) in in_order(files, read, reads_of(storage)):
-        yield file, size, footer
+def footer_of(file: DataFile, storage: Storage, limits: Limits = LIMITS) -> tuple[int, Footer]:
+    """The size [bytes] and the footer of one file. Raises: as `footers_of`."""
+    return _Reading(file, storage, limits).footer()
 
 
 class _Reading:

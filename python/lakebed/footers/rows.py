@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from lakebed import _native
 from lakebed._columns import Column, columns_of, leaves_of
-from lakebed._metrics import Mode, cut, mode_of, wanted_modes
+from lakebed._metrics import UNKEPT, Mode, cut, mode_of, wanted_modes
 from lakebed._pyarrow import pa
 from lakebed.errors import SchemaError, UnsupportedError
 from lakebed.footers.footer import Counts, FileColumn, Footer
@@ -25,37 +25,41 @@ if TYPE_CHECKING:
 
 # Files whose rows are made together.
 _BATCH = 1024
+WHOLE = ("least", "greatest")
+"""The bounds of files that are a table's already as the files have them, which metadata may cut."""
 _METRICS = ("value_count", "null_count", "nan_count", "column_size", "lower_bound", "upper_bound")
 _BUCKET = re.compile(r"bucket-(\d+)")
 
 
-def described(
-    table: Table | None, files: Sequence[DataFile], storage: Storage, *, own: bool = False
-) -> Iterator[pa.RecordBatch]:
-    """Rows of the view `files` of data files, for a table that has them or is to have them.
+def described(table: Table | None, files: Sequence[DataFile], storage: Storage) -> Iterator[pa.RecordBatch]:
+    """Rows of the view `files` of data files, for a table that is to have them.
 
-    Args: table, None for rows of the first file's own columns; storage, what reads the files; own, whether
-        the files are the table's already: then they may have columns that it has no more, and which partition
-        and bucket they are of is for the table to say, as is whether their rows fit: rows have neither.
+    Args: table, None for rows of the first file's own columns; storage, what reads the files.
     Returns: batches of some rows, in the order of the files, all of one schema.
     Raises: as `lakebed.describe_files`.
     Cost: as `footers_of`.
     """
     read = footers_of(files, storage)
-    described: _Rows | None = None
+    described: RowsOfFiles | None = None
     while batch := list(islice(read, _BATCH)):
         if described is None:
-            described = _Rows(_Target(table, batch[0][2].columns, own=own))
+            described = RowsOfFiles(Target(table, batch[0][2].columns))
         yield described.batch(batch)
 
 
-class _Target:
+class Target:
     """What rows are described for: a table, or a file's own columns.
 
+    Args: of_file, the columns of the first file, where there is no table; own, whether the files are the
+        table's already: then they may have columns that it has no more, and which partition and bucket they
+        are of is for the table to say, as is whether their rows fit: rows have neither. Of every column that
+        can have bounds there are metrics then, and beside the bounds that are kept those that files have.
     Attributes: columns, the primitive ones whose metrics are kept, with the mode of each.
     """
 
-    def __init__(self, table: Table | None, of_file: tuple[FileColumn, ...], *, own: bool) -> None:
+    def __init__(
+        self, table: Table | None, of_file: tuple[FileColumn, ...] = (), *, own: bool = False
+    ) -> None:
         self.table, self.own = table, own
         self.format = None if table is None else table.format
         if table is not None and not own and pa.schema(table.core.key_schema).names:
@@ -64,8 +68,12 @@ class _Target:
         tree = _columns(of_file) if table is None else columns_of(table)
         mapping = None if table is None else table.properties.get(NAME_MAPPING)
         self.matching = Matching(tree, self.format, mapping, lenient=own)
-        wanted = [(leaf, mode_of(leaf)) for leaf in leaves_of(tree) if not leaf.repeated]
-        wanted = wanted if table is None else wanted_modes(table, tree)
+        plain = [leaf for leaf in leaves_of(tree) if not leaf.repeated]
+        wanted = [(leaf, mode_of(leaf)) for leaf in plain] if table is None else wanted_modes(table, tree)
+        if own:
+            modes = {column.path: mode for column, mode in wanted}
+            columns = plain if self.format == "iceberg" else tree
+            wanted = [(column, modes.get(column.path, UNKEPT)) for column in columns]
         self.columns = [
             (column, mode)
             for column, mode in wanted
@@ -79,16 +87,17 @@ class _Target:
         ]
 
 
-class _Rows:
+class RowsOfFiles:
     """Makes rows of some files at a time."""
 
-    def __init__(self, target: _Target) -> None:
+    def __init__(self, target: Target) -> None:
         self._target = target
         self._table = target.table
 
     def batch(self, files: Sequence[tuple[DataFile, int, Footer]]) -> pa.RecordBatch:
         """A row for each file."""
-        metrics = {column.path: _Metrics(column, mode) for column, mode in self._target.columns}
+        own = self._target.own
+        metrics = {column.path: _Metrics(column, mode, own=own) for column, mode in self._target.columns}
         placed = [self._file(file, footer, metrics) for file, _, footer in files]
         count = len(files)
         columns: dict[str, pa.Array] = {
@@ -116,7 +125,7 @@ class _Rows:
         shown = _native.without_credentials(file.path)
         match = self._target.matching.of(footer.format, footer.columns, shown)
         for one in metrics.values():
-            one.add(self._counts(footer, match, one.column, bounds=one.mode.bounds))
+            one.add(self._counts(footer, match, one.column, bounds=one.mode.bounds or self._target.own))
         partitions = self._target.partitions
         named = set() if partitions is None else partitions.named(shown)
         for path in [] if self._target.own else match.absent:
@@ -164,8 +173,8 @@ class _Rows:
 class _Metrics:
     """The metrics of one column, file by file."""
 
-    def __init__(self, column: Column, mode: Mode) -> None:
-        self.column, self.mode = column, mode
+    def __init__(self, column: Column, mode: Mode, *, own: bool) -> None:
+        self.column, self.mode, self._own = column, mode, own
         self._counts: list[Counts] = []
 
     def add(self, counts: Counts) -> None:
@@ -173,7 +182,8 @@ class _Metrics:
 
     def array(self) -> pa.StructArray:
         """A struct per file."""
-        bounds = [cut(counts.lower, counts.upper, self.mode) for counts in self._counts]
+        whole = [(counts.lower, counts.upper) for counts in self._counts]
+        bounds = [cut(*pair, self.mode) if self.mode.bounds else (None, None) for pair in whole]
         columns = [
             pa.array([counts.values for counts in self._counts], pa.int64()),
             pa.array([counts.nulls for counts in self._counts], pa.int64()),
@@ -182,7 +192,9 @@ class _Metrics:
             array_of([lower for lower, _ in bounds], self.column),
             array_of([upper for _, upper in bounds], self.column),
         ]
-        return pa.StructArray.from_arrays(columns, list(_METRICS))
+        if self._own:
+            columns += [array_of([pair[end] for pair in whole], self.column) for end in (0, 1)]
+        return pa.StructArray.from_arrays(columns, [*_METRICS, *WHOLE][: len(columns)])
 
 
 def _columns(given: Sequence[FileColumn], within: str = "", *, repeated: bool = False) -> tuple[Column, ...]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
+    from lakebed.cleaning.described import Contradictions
     from lakebed.table import Table
 
 THREE_DAYS = timedelta(days=3)
@@ -237,7 +238,12 @@ def repair_plan(self: Table, kinds: Sequence[str] | None = None, **given: Unpack
             of a single data file that are listed in another partition or spec are listed in its (Iceberg).
             "data_files": files that are not there are taken out of the table. "delete_files": likewise delete
             files and deletion vectors, whose rows are returned again; of equality deletes nobody knows how
-            many.
+            many. "sizes": sizes and numbers of rows that data files (Parquet, ORC, Avro) contradict are
+            recorded as the files have them; where row ids follow from the numbers, only lower ones are.
+            "metrics": likewise counts and bounds of columns that are missing, though the table keeps them, or
+            that the footer contradicts: of the file's rows a filter may have left out any. Bounds that are
+            wider than the file's are right. In Paimon only those of files of the table's schema, which
+            statistics are kept by, and of tables with keys only missing ones.
     Returns: `file_path` utf8 of what is wrong or absent, `kind` utf8, `problem` utf8, `repair` utf8,
         `rows_lost` and `rows_back` int64 (null: nobody knows), `snapshot_id` int64 (where the table will be,
         of a rollback), `content_offset` int64 of a vector within its file, `file_size_in_bytes` int64 as
@@ -245,19 +251,39 @@ def repair_plan(self: Table, kinds: Sequence[str] | None = None, **given: Unpack
     Raises: SchemaError for kinds that there are not, and PredicateError, at once; when read, OSError where
         the storage does not say whether a file is there, and LocationError where none of several data files
         is: they may be on another storage; as `files` and `deletes`; UnsupportedError and
-        EncryptionError for manifests that only another version or another key reads: they are not damaged.
+        EncryptionError for manifests, and for footers of data files, that only another version or another key
+        reads: they are not damaged.
     Cost: "hints" a listing; "rollback" and "manifests" each manifest of the snapshot, and of those before it
         until one is whole; "duplicates" the manifests, twice where there are some, some bytes of memory for
         each file, and a plan where there are deletes too; "vectors" and "foreign_deletes" the manifests
         twice, and memory for each delete; "data_files" and "delete_files" their paths, and a request for
-        each. Memory is that of the rows.
+        each; "sizes" and "metrics" those of `describe_files`. Memory is that of the rows, and of metrics that
+        are to be recorded.
     Source: Paimon's `RemoveUnexistingFilesAction.java`, `RemoveUnexistingManifestsAction.java`; Iceberg's
-        `ManageSnapshots.java`, `StreamingDelete.java`, `DeleteFileIndex.java`.
+        `ManageSnapshots.java`, `StreamingDelete.java`, `DeleteFileIndex.java`, `ParquetMetrics.java`.
 
     >>> rows = table.repair_plan(kinds=["hints", "data_files"]).to_arrow()
     """
-    chosen = names("kinds", kinds)
-    return ViewScan(self, "repair_plan", View.repair_plan(chosen, _now()), given)
+    return repairs(self, kinds, contradictions(self, kinds), given)
+
+
+def contradictions(table: Table, kinds: Sequence[str] | None) -> Contradictions | None:
+    """What looks into data files for these kinds of repairs; None where none of them is found there."""
+    of_files = [kind for kind in names("kinds", kinds) or () if kind in ("sizes", "metrics")]
+    if not of_files:
+        return None
+    # Most repairs are found without.
+    from lakebed.cleaning.described import Contradictions
+
+    return Contradictions(table, of_files)
+
+
+def repairs(
+    table: Table, kinds: Sequence[str] | None, described: Contradictions | None, given: Keywords
+) -> ViewScan:
+    """The view `repair_plan`, with what looks into data files."""
+    looking = None if described is None else (described.stats, described)
+    return ViewScan(table, "repair_plan", View.repair_plan(names("kinds", kinds), looking, _now()), given)
 
 
 @view(Keywords)

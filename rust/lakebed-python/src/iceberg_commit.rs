@@ -58,7 +58,10 @@ impl IcebergAction {
             data: input_files(&change.getattr("data")?, ManifestContent::Data)?,
             deletes: input_files(&change.getattr("deletes")?, ManifestContent::Deletes)?,
             repairs: of_attributes!(change.getattr("repairs")?, Repairs {
-                restores_rows, left_out, duplicates, moved, merged
+                restores_rows, left_out, duplicates, moved, merged;
+                described: input_files(
+                    &change.getattr("repairs")?.getattr("described")?, ManifestContent::Data
+                )?
             })
         })))))
     }

@@ -117,8 +117,14 @@ impl PaimonChange {
     }
 
     #[staticmethod]
-    fn mend_manifests(leaves_out: bool, lists_once: bool, rows_lost: i64) -> PaimonChange {
-        PaimonChange(Change::MendManifests(Mending { leaves_out, lists_once, rows_lost }))
+    fn mend_manifests(
+        leaves_out: bool,
+        lists_once: bool,
+        rows_lost: i64,
+        described: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<PaimonChange> {
+        let described = described.map(rows_of).transpose()?;
+        Ok(PaimonChange(Change::MendManifests(Mending { leaves_out, lists_once, rows_lost, described })))
     }
 
     /// Schema changes as a JSON array, in the form of Paimon's REST catalogs.

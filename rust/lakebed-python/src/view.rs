@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use arrow_array::RecordBatch;
 use lakebed::columnar::Decoding;
 use lakebed::iceberg::Keys;
 use lakebed::reach::{Listing, OrphanOptions, Retention};
-use lakebed::repair::RepairKind;
+use lakebed::repair::{Described, RepairKind};
 use lakebed::scan::{Batches, DeletesAs, ScanOptions};
 use lakebed::table::{self, Newest};
 use lakebed::{Error, ErrorKind, view};
@@ -17,8 +18,9 @@ use zeroize::Zeroizing;
 use crate::arguments::{Limits, of_attributes};
 use crate::arrow::SchemaCapsule;
 use crate::boundary::{checked, detached};
-use crate::caller_stream::caller_stream;
+use crate::caller_stream::{caller_stream, rows_of};
 use crate::interpreter::{attempted, call};
+use crate::stream::Batch;
 use crate::table::Table;
 
 /// A view, with what only it takes.
@@ -88,9 +90,15 @@ impl View {
     }
 
     #[staticmethod]
-    fn repair_plan(py: Python<'_>, kinds: Option<Vec<String>>, now_ms: i64) -> PyResult<View> {
+    fn repair_plan(
+        py: Python<'_>,
+        kinds: Option<Vec<String>>,
+        described: Option<(Vec<String>, Py<PyAny>)>,
+        now_ms: i64,
+    ) -> PyResult<View> {
         let kinds = checked(py, || RepairKind::named(kinds.as_deref()))?;
-        Ok(View(view::View::RepairPlan { kinds, now_ms }))
+        let described = described.map(|(stats, compare)| described_by(stats, compare));
+        Ok(View(view::View::RepairPlan { kinds, described, now_ms }))
     }
 
     #[staticmethod]
@@ -166,6 +174,16 @@ fn keys_of(unwrap: Py<PyAny>) -> Keys {
             }
         })
     })
+}
+
+/// What a callable says of data files, which it takes as one batch: a stream of repairs.
+fn described_by(stats: Vec<String>, compare: Py<PyAny>) -> Described {
+    let compare = move |files: RecordBatch| {
+        attempted("data files were not compared", |py| {
+            rows_of(&call(compare.bind(py), (Py::new(py, Batch::from(files))?,))?)
+        })
+    };
+    Described { stats, compare: Arc::new(compare) }
 }
 
 /// The listing of a callable that returns a new Arrow stream each time.

@@ -26,15 +26,25 @@ pub enum RepairKind {
     DataFiles,
     /// Files of deletes that are not there.
     DeleteFiles,
+    /// Sizes and numbers of rows that data files contradict.
+    Sizes,
+    /// Metrics that are missing, or that data files contradict.
+    Metrics,
 }
 
 impl RepairKind {
     /// Those that change no row which any engine returns.
     const DEFAULT: [RepairKind; 2] = [RepairKind::Hints, RepairKind::Main];
     /// Those that are found among the entries of manifests.
-    pub(super) const OF_ENTRIES: [RepairKind; 4] =
-        [RepairKind::Duplicates, RepairKind::Vectors, RepairKind::ForeignDeletes, RepairKind::DataFiles];
-    const ALL: [RepairKind; 9] = [
+    pub(super) const OF_ENTRIES: [RepairKind; 6] = [
+        RepairKind::Duplicates,
+        RepairKind::Vectors,
+        RepairKind::ForeignDeletes,
+        RepairKind::DataFiles,
+        RepairKind::Sizes,
+        RepairKind::Metrics,
+    ];
+    const ALL: [RepairKind; 11] = [
         RepairKind::Hints,
         RepairKind::Main,
         RepairKind::Rollback,
@@ -44,6 +54,8 @@ impl RepairKind {
         RepairKind::ForeignDeletes,
         RepairKind::DataFiles,
         RepairKind::DeleteFiles,
+        RepairKind::Sizes,
+        RepairKind::Metrics,
     ];
 
     /// The kinds of these names; those that change no rows for `None`.
@@ -52,10 +64,17 @@ impl RepairKind {
     /// `Argument` for another name.
     pub fn named(names: Option<&[String]>) -> Result<BTreeSet<RepairKind>> {
         let Some(names) = names else { return Ok(RepairKind::DEFAULT.into()) };
-        let kind = |name: &String| RepairKind::ALL.into_iter().find(|kind| kind.name() == name);
+        names.iter().map(|name| RepairKind::of(name).map_err(|error| error.in_field("kinds"))).collect()
+    }
+
+    /// The kind of this name.
+    ///
+    /// # Errors
+    /// `Argument` where there is none.
+    pub(super) fn of(name: &str) -> Result<RepairKind> {
         let known = RepairKind::ALL.map(RepairKind::name);
-        let no_kind = |name: &String| Error::new(ErrorKind::Argument, unknown("kind of repair", name, known));
-        names.iter().map(|name| kind(name).ok_or_else(|| no_kind(name).in_field("kinds"))).collect()
+        let no_kind = || Error::new(ErrorKind::Argument, unknown("kind of repair", name, known));
+        RepairKind::ALL.into_iter().find(|kind| kind.name() == name).ok_or_else(no_kind)
     }
 
     /// Its name.
@@ -70,6 +89,8 @@ impl RepairKind {
             RepairKind::ForeignDeletes => "foreign_deletes",
             RepairKind::DataFiles => "data_files",
             RepairKind::DeleteFiles => "delete_files",
+            RepairKind::Sizes => "sizes",
+            RepairKind::Metrics => "metrics",
         }
     }
 
@@ -85,6 +106,8 @@ impl RepairKind {
             RepairKind::ForeignDeletes => "the deletes are listed where their data file is",
             RepairKind::DataFiles => "the file is taken out of the table",
             RepairKind::DeleteFiles => "the deletes are taken out of the table",
+            RepairKind::Sizes => "its size and number of rows are recorded as they are",
+            RepairKind::Metrics => "its metrics are recorded as its footer has them",
         }
     }
 }

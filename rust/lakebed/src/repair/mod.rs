@@ -5,6 +5,7 @@
 //! return again; where that is not known it is null, and nobody acts on the row. What cannot be looked at, such as a
 //! file that the storage refuses to open, ends the plan: it is no file that is absent.
 
+mod described;
 mod duplicates;
 mod format;
 mod kind;
@@ -12,6 +13,7 @@ mod scan;
 
 use arrow_array::RecordBatch;
 
+pub use described::Described;
 pub(crate) use format::{TableRepairs, each_left_out};
 pub use kind::RepairKind;
 pub(crate) use scan::{RepairPlan, damage, listed_files};

@@ -8,6 +8,7 @@ use arrow_schema::SchemaRef;
 use arrow_select::filter::filter_record_batch;
 use lakebed_avro::ErrorKind as AvroKind;
 
+use super::described::{Described, described};
 use super::duplicates::duplicates;
 use super::{Repair, RepairKind, RowChange, TableRepairs, rows};
 use crate::dangling::DeleteMarks;
@@ -34,6 +35,7 @@ const ABSENT: &str = "the file is not there";
 pub(crate) struct RepairPlan<F> {
     table: F,
     kinds: BTreeSet<RepairKind>,
+    described: Option<Described>,
     now_ms: i64,
     options: ScanOptions,
     schema: SchemaRef,
@@ -43,18 +45,20 @@ pub(crate) struct RepairPlan<F> {
 type Damage = HashMap<String, Option<Arc<Error>>>;
 
 impl<F: Format> RepairPlan<F> {
-    /// Columns and filter are checked; no file is read. `now_ms` is what rows say of when they were planned.
+    /// Columns and filter are checked; no file is read. `described` finds repairs by what data files say of themselves,
+    /// and `now_ms` is what rows say of when they were planned.
     ///
     /// # Errors
     /// `UnknownColumn`, `FilterColumn`, `Predicate`.
     pub(crate) fn new(
         table: F,
         kinds: BTreeSet<RepairKind>,
+        described: Option<Described>,
         now_ms: i64,
         options: ScanOptions,
     ) -> Result<RepairPlan<F>> {
         let schema = PlanColumns::unread().selected(&rows(&[])?, &options)?.schema();
-        Ok(RepairPlan { table, kinds, now_ms, options, schema })
+        Ok(RepairPlan { table, kinds, described, now_ms, options, schema })
     }
 
     fn repairs(&self) -> Result<Vec<Repair>> {
@@ -99,6 +103,11 @@ impl<F: Format> RepairPlan<F> {
         }
         if asked(RepairKind::DeleteFiles) {
             self.delete_files(&mut found)?;
+        }
+        if let Some(how) = &self.described
+            && (asked(RepairKind::Sizes) || asked(RepairKind::Metrics))
+        {
+            described(&self.table, &manifests, how, self.options.threads, &mut found)?;
         }
         Ok(found)
     }

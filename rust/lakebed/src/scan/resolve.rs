@@ -39,8 +39,8 @@ pub(crate) fn resolve<F: Format>(
         View::Growth => Box::new(GrowthScan::new(table.noting(), options)?),
         View::FileHistory => Box::new(FileHistoryScan::new(table.noting(), options)?),
         View::DanglingDeletes { now_ms } => Box::new(DanglingDeletes::new(table.noting(), now_ms, options)?),
-        View::RepairPlan { kinds, now_ms } => {
-            Box::new(RepairPlan::new(table.noting(), kinds, now_ms, options)?)
+        View::RepairPlan { kinds, described, now_ms } => {
+            Box::new(RepairPlan::new(table.noting(), kinds, described, now_ms, options)?)
         }
         View::Verify { data_files } => table.verify(data_files, options)?,
         View::Reachable => Box::new(Reachable::new(table.reach(false)?, options)?),

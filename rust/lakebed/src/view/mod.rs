@@ -37,7 +37,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::predicate::{BoundPredicate, Predicate};
 use crate::reach::{OrphanOptions, Retention};
 use crate::record::find;
-use crate::repair::RepairKind;
+use crate::repair::{Described, RepairKind};
 use crate::table::{Newest, Place};
 use crate::words::unknown;
 
@@ -118,6 +118,8 @@ pub enum View {
     RepairPlan {
         /// The kinds of repairs.
         kinds: BTreeSet<RepairKind>,
+        /// What data files say of themselves; without it they are not asked.
+        described: Option<Described>,
         /// When they are planned, in milliseconds since 1970 UTC.
         now_ms: i64,
     },

@@ -63,7 +63,7 @@ impl StateChange for CherryPick {
                     .map(SnapshotManifest::new),
             );
         }
-        new.extend(rewritten(base, uncommitted, &selected, &mut summary)?);
+        new.extend(rewritten(base, uncommitted, &selected, None, &mut summary)?);
         let merged = merge(base, uncommitted, &selected, new)?;
         let manifests = stored(base, uncommitted, &selected, merged, &mut summary)?;
         Ok(Some(Outcome::Snapshot(Box::new(PendingSnapshot { operation: "append", manifests, summary }))))

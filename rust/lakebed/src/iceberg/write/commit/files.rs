@@ -5,6 +5,7 @@ use arrow_array::{Array, BooleanArray, Int32Array, Int64Array, StringArray};
 
 use super::attempt::{Outcome, PendingSnapshot, StateChange};
 use super::base::Base;
+use super::described::DescribedFiles;
 use super::entries::{CommitEntries, rows_where, with_status};
 use super::filter::FileFilter;
 use super::history::History;
@@ -96,6 +97,8 @@ pub struct Repairs {
     pub moved: Vec<FileName>,
     /// Data files with more than one deletion vector, which get one with the positions of all.
     pub merged: Vec<String>,
+    /// What live data files say of themselves, in place of what is recorded: size, number of rows and metrics.
+    pub described: Option<InputFiles>,
 }
 
 /// The path of a file, and for a deletion vector in it its offset.
@@ -255,6 +258,9 @@ impl StateChange for FileChange {
         history.iter().try_for_each(|history| history.check_targets(&targets))?;
         let mut selected = removals.select(base, &types)?;
         let misplaced = self.repairs.misplaced_deletes(base, &mut selected)?;
+        let described = self.repairs.described.as_ref();
+        let described =
+            described.map(|given| DescribedFiles::select(given, base, &mut selected)).transpose()?;
         history.iter().try_for_each(|history| self.check_history(history, &types, &selected))?;
         let mut summary = Summary::new(&self.properties);
         selected.left_out().try_for_each(|manifest| summary.leave_out(manifest))?;
@@ -271,7 +277,7 @@ impl StateChange for FileChange {
             }
         }
         new.extend(misplaced.written(base, uncommitted, &mut summary)?);
-        new.extend(rewritten(base, uncommitted, &selected, &mut summary)?);
+        new.extend(rewritten(base, uncommitted, &selected, described.as_ref(), &mut summary)?);
         if self.kind == FileChangeKind::Replace && summary.has_more_rows() {
             let message = "the added files have more rows than the removed files: they cannot be the same \
                 rows";
@@ -287,11 +293,13 @@ impl StateChange for FileChange {
     }
 }
 
-/// The kept manifests, and rewritten ones in which removed files have DELETED entries.
+/// The kept manifests, and rewritten ones in which removed files have DELETED entries, and `described` ones what they
+/// say of themselves.
 pub(super) fn rewritten(
     base: &Base,
     uncommitted: &UncommittedFiles,
     selected: &ManifestSelection,
+    described: Option<&DescribedFiles>,
     summary: &mut Summary,
 ) -> Result<Vec<SnapshotManifest>> {
     let entries = CommitEntries::all(base)?;
@@ -309,6 +317,7 @@ pub(super) fn rewritten(
         if live.num_rows() == 0 {
             continue;
         }
+        let live = described.map_or(Ok(live.clone()), |files| files.recorded(base, &live, summary))?;
         let removed = selected.removed(&live)?;
         count_files(base, summary, spec, &rows_where(&live, &removed)?, false)?;
         let status = removed.iter().map(|removed| if removed == Some(true) { DELETED } else { EXISTING });

@@ -20,6 +20,7 @@ use crate::iceberg::fields::{ENTRY, PARTITION, PUFFIN};
 use crate::iceberg::manifest::ADDED;
 use crate::iceberg::partition::{PartitionSpec, PartitionType};
 use crate::iceberg::transform::Transform;
+use crate::iceberg::types::Schema;
 use crate::iceberg::write::ManifestContent;
 use crate::location::check_file;
 use crate::record::typed;
@@ -84,6 +85,14 @@ impl InputFiles {
 
     pub(super) fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// The maps made of the files' metrics, by column of entries.
+    ///
+    /// # Errors
+    /// Those of [`metric_maps`].
+    pub(super) fn metrics(&self, schema: &Schema) -> Result<HashMap<&'static str, ArrayRef>> {
+        self.files.column_by_name(STATS).map_or(Ok(HashMap::new()), |stats| metric_maps(stats, schema))
     }
 
     /// A column in the type of entries, which is `A`'s; null where it is missing.
@@ -245,10 +254,7 @@ pub(super) fn entries_of(
     let files = &given.files;
     let rows = files.num_rows();
     let schema = base.current_schema()?;
-    let maps = match files.column_by_name(STATS) {
-        Some(stats) => metric_maps(stats, schema)?,
-        None => HashMap::new(),
-    };
+    let maps = given.metrics(schema)?;
     let specs = spec_ids(files, base)?;
     let (mut fields, mut columns) = (Vec::with_capacity(ENTRY.len()), Vec::with_capacity(ENTRY.len()));
     for spec in &ENTRY {

@@ -214,8 +214,8 @@ fn placed(spec_id: i32, tuple: &ArrayRef) -> Vec<(&'static str, ArrayRef)> {
     vec![("spec_id", Arc::new(Int32Array::from(vec![spec_id]))), (PARTITION, Arc::clone(tuple))]
 }
 
-/// An entry with other values in some columns.
-fn replaced(entry: &RecordBatch, values: &[(&str, ArrayRef)]) -> Result<RecordBatch> {
+/// Entries with other values in some columns.
+pub(super) fn replaced(entry: &RecordBatch, values: &[(&str, ArrayRef)]) -> Result<RecordBatch> {
     let columns = entry.schema_ref().fields().iter().zip(entry.columns()).map(|(field, column)| {
         let other = values.iter().find(|(name, _)| name == field.name());
         let column = Arc::clone(other.map_or(column, |(_, other)| other));

@@ -12,6 +12,7 @@ mod base;
 mod cherry_pick;
 mod columns;
 mod create;
+mod described;
 mod document;
 mod entries;
 mod files;

@@ -31,6 +31,8 @@ struct Sums {
 pub(super) struct Summary {
     added: Sums,
     removed: Sums,
+    /// Rows and bytes that live files have more than was recorded.
+    corrected: [i64; 2],
     partitions: HashSet<(i32, Box<[u8]>)>,
     /// Whether files are removed whose sizes are not known.
     lacks_sizes: bool,
@@ -78,6 +80,22 @@ impl Summary {
         self.lacks_sizes = true;
         plus(&mut self.removed.data_files, files)?;
         plus(&mut self.removed.records, rows)
+    }
+
+    /// Counts entries of live files that are recorded in another way from now on.
+    ///
+    /// # Errors
+    /// `Mismatch` for numbers whose sums do not fit.
+    pub(super) fn correct(&mut self, before: &RecordBatch, after: &RecordBatch) -> Result<()> {
+        let mut sums = [Sums::default(), Sums::default()];
+        sums[0].count(before)?;
+        sums[1].count(after)?;
+        let [before, after] = sums.map(|sums| [sums.records, sums.bytes]);
+        for (sum, (before, after)) in self.corrected.iter_mut().zip(before.into_iter().zip(after)) {
+            let more = after.checked_sub(before).and_then(|more| sum.checked_add(more));
+            *sum = fitting(more, "a sum of the snapshot's summary")?;
+        }
+        Ok(())
     }
 
     /// Whether more rows are added than removed.
@@ -145,6 +163,7 @@ impl Summary {
     /// The totals of the table, where the parent's summary has them.
     fn totals(&self, parent: Option<&Snapshot>) -> Vec<(&'static str, i64)> {
         let change = |of: fn(&Sums) -> i64| of(&self.added).checked_sub(of(&self.removed));
+        let [rows, bytes] = self.corrected;
         let before = |key: &str| match parent {
             None => Some(0),
             Some(parent) => {
@@ -153,8 +172,8 @@ impl Summary {
             }
         };
         let totals = [
-            ("total-records", change(|sums| sums.records)),
-            ("total-files-size", change(|sums| sums.bytes)),
+            ("total-records", change(|sums| sums.records).and_then(|change| change.checked_add(rows))),
+            ("total-files-size", change(|sums| sums.bytes).and_then(|change| change.checked_add(bytes))),
             ("total-data-files", change(|sums| sums.data_files)),
             ("total-delete-files", change(|sums| sums.delete_files)),
             ("total-position-deletes", change(|sums| sums.position_deletes)),

@@ -5,7 +5,6 @@ use std::cell::Cell;
 use arrow_array::{Int8Array, Int64Array, RecordBatch};
 
 use super::base::Base;
-use super::compact::RewrittenManifests;
 use super::file_changes::{FileChanges, SnapshotChanges};
 use super::index::Index;
 use super::manifest_writer::ManifestWriter;
@@ -102,7 +101,7 @@ fn committed(base: &Base, options: &CommitOptions, kind: CommitKind, seen: i64) 
 /// Writes manifests and lists. Returns the snapshot that names them.
 fn write_all(
     base: &Base,
-    changes: SnapshotChanges,
+    changes: SnapshotChanges<'_>,
     kind: CommitKind,
     options: &CommitOptions,
     writer: &mut ManifestWriter<'_>,
@@ -120,7 +119,7 @@ fn write_all(
         Ok((name, i64::try_from(size).ok(), rows))
     });
     let changelog = changelog.transpose()?;
-    let rows_lost = changes.manifests.as_ref().map_or(0, RewrittenManifests::rows_lost);
+    let rows_lost = changes.manifests.as_ref().map_or(0, |manifests| manifests.rows_lost);
     let (base_name, base_size) = match changes.manifests {
         Some(rewritten) => {
             let list = rewritten.write(base, writer)?;

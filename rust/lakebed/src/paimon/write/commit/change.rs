@@ -111,7 +111,7 @@ pub struct ManifestCompaction {
 }
 
 /// What is wrong with manifests.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Mending {
     /// Whether those that are absent or damaged are left out.
     pub leaves_out: bool,
@@ -119,6 +119,9 @@ pub struct Mending {
     pub lists_once: bool,
     /// How many rows the table has less after it, by its own count: another number is an error.
     pub rows_lost: i64,
+    /// What live data files say of themselves, in place of what is recorded: `file_path`, `record_count`,
+    /// `file_size_in_bytes`, and `stats`, null where statistics stay.
+    pub described: Option<RecordBatch>,
 }
 
 impl Change {

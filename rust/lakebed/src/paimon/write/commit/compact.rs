@@ -10,6 +10,7 @@ use lakebed_avro::{Codec, WriteOptions};
 
 use super::base::{Base, check_latest};
 use super::change::{ManifestCompaction, Mending};
+use super::described::DescribedFiles;
 use super::manifest_writer::{CHECKED_EVERY, ManifestWriter};
 use crate::error::{Error, ErrorKind, Result, fitting};
 use crate::paimon::binary_row::decode_rows;
@@ -26,7 +27,7 @@ use crate::repair::damage;
 use crate::write::sorter::{Sortable, Sorter};
 
 /// The manifests of a base list, some of which are rewritten.
-pub(super) struct RewrittenManifests {
+pub(super) struct RewrittenManifests<'c> {
     /// Those that are kept, by their place in the list.
     kept: Vec<usize>,
     /// The rewritten ones.
@@ -34,7 +35,11 @@ pub(super) struct RewrittenManifests {
     /// The files that any of them deletes.
     deleted: DeletedIdentities,
     how: ManifestCompaction,
-    mending: Option<Mending>,
+    mending: Option<&'c Mending>,
+    /// What files say of themselves, in place of what their entries record.
+    described: Option<DescribedFiles<'c>>,
+    /// How many rows the table has less.
+    pub(super) rows_lost: i64,
 }
 
 /// How many entries are sorted at once: a multiple of the number after which the size of a manifest is
@@ -74,12 +79,12 @@ fn of_kind(entries: &RecordBatch, wanted: i8) -> Result<RecordBatch> {
     filter_record_batch(entries, &keep.collect::<BooleanArray>()).map_err(Into::into)
 }
 
-impl RewrittenManifests {
+impl<'c> RewrittenManifests<'c> {
     /// The manifests of `base` without deleted files; `None` where nothing would change.
     ///
     /// # Errors
     /// Those of reading; `Unsupported` for a table's target size that is none.
-    pub(super) fn plan(base: &Base, how: &ManifestCompaction) -> Result<Option<RewrittenManifests>> {
+    pub(super) fn plan(base: &Base, how: &ManifestCompaction) -> Result<Option<RewrittenManifests<'c>>> {
         let target = how.target_bytes.map_or_else(|| manifest_target(base.schema()), Ok)?;
         let deleted = deleted(base, base.manifests()?.iter())?;
         let (mut kept, mut rewritten) = (Vec::new(), Vec::new());
@@ -90,15 +95,27 @@ impl RewrittenManifests {
         }
         // A single small manifest without deleted files would be written again unchanged.
         let same = rewritten.is_empty() || (!how.sort && deleted.is_empty() && rewritten.len() == 1);
-        Ok((!same).then_some(RewrittenManifests { kept, rewritten, deleted, how: *how, mending: None }))
+        Ok((!same).then_some(RewrittenManifests {
+            kept,
+            rewritten,
+            deleted,
+            how: *how,
+            mending: None,
+            described: None,
+            rows_lost: 0,
+        }))
     }
 
-    /// The manifests of `base`, which must be at the snapshot `id`, without those that are gone or damaged, or with each
-    /// live file once.
+    /// The manifests of `base`, which must be at the snapshot `id`, without those that are gone or damaged, with each
+    /// live file once, or with what files say of themselves.
     ///
     /// # Errors
     /// `Conflict` for another snapshot, and where the table loses another number of rows; those of reading.
-    pub(super) fn mended(base: &Base, mending: Mending, id: Option<i64>) -> Result<RewrittenManifests> {
+    pub(super) fn mended(
+        base: &Base,
+        mending: &'c Mending,
+        id: Option<i64>,
+    ) -> Result<RewrittenManifests<'c>> {
         let (Some(own), Some(latest)) = (id, base.snapshot()) else {
             return Err(Error::new(ErrorKind::SnapshotNotFound, "the table has no snapshot"));
         };
@@ -113,12 +130,25 @@ impl RewrittenManifests {
         }
         let how = ManifestCompaction::default();
         let deleted = deleted(base, manifests.iter().copied())?;
-        let mended = RewrittenManifests { kept: Vec::new(), rewritten, deleted, how, mending: Some(mending) };
+        let described = mending.described.as_ref().map(DescribedFiles::new).transpose()?;
+        let mut mended = RewrittenManifests {
+            kept: Vec::new(),
+            rewritten,
+            deleted,
+            how,
+            mending: Some(mending),
+            described,
+            rows_lost: 0,
+        };
         let (mut listed, mut once, mut seen) = (0_i64, 0_i64, SeenFiles::default());
+        let mut recorded = 0_i64;
         for entries in manifests.iter().flat_map(|manifest| mended.live(base, manifest)) {
             let entries = entries?;
             listed = plus_rows(listed, &entries)?;
-            once = plus_rows(once, &seen.first(&entries)?)?;
+            let first = seen.first(&entries)?;
+            once = plus_rows(once, &first)?;
+            let kept = if mending.lists_once { &first } else { &entries };
+            recorded = plus_rows(recorded, &mended.recorded(base, kept)?)?;
         }
         let total = latest.total_record_count;
         let left_out =
@@ -126,15 +156,19 @@ impl RewrittenManifests {
         let twice = if mending.lists_once { listed.checked_sub(once) } else { Some(0) };
         let lost = left_out.zip(twice).and_then(|(left_out, twice)| left_out.checked_add(twice));
         if lost != Some(mending.rows_lost) {
-            let message = format!("the table would lose {lost:?} rows, not {}", mending.rows_lost);
+            let lost = lost.map_or_else(|| "an unknown number of".to_owned(), |lost| lost.to_string());
+            let message = format!("the table would lose {lost} rows, not {}", mending.rows_lost);
             return Err(Error::new(ErrorKind::Conflict, message).in_file(base.table.location()));
         }
+        let kept = if mending.lists_once { once } else { listed };
+        let fewer = kept.checked_sub(recorded).and_then(|fewer| fewer.checked_add(mending.rows_lost));
+        mended.rows_lost = fitting(fewer, "the number of rows of the live files")?;
         Ok(mended)
     }
 
-    /// How many rows the table has less.
-    pub(super) fn rows_lost(&self) -> i64 {
-        self.mending.map_or(0, |mending| mending.rows_lost)
+    /// Entries that add live files, with what those say of themselves.
+    fn recorded(&self, base: &Base, entries: &RecordBatch) -> Result<RecordBatch> {
+        self.described.as_ref().map_or_else(|| Ok(entries.clone()), |files| files.recorded(base, entries))
     }
 
     /// Writes the new manifests. Returns the records of the base list, with the kept manifests first.
@@ -148,7 +182,8 @@ impl RewrittenManifests {
         let mut seen = SeenFiles::default();
         let mut live = manifests
             .flat_map(|manifest| self.live(base, manifest))
-            .map(|entries| if lists_once { seen.first(&entries?) } else { entries });
+            .map(|entries| if lists_once { seen.first(&entries?) } else { entries })
+            .map(|entries| self.recorded(base, &entries?));
         let new = if self.how.sort {
             let partition = PartitionType::new(base.schema());
             let bucket_first = is_bucket_first(base.schema());

@@ -38,11 +38,11 @@ const PLACED: [&str; 9] = [
 ];
 
 /// The content of the next snapshot, where it differs from the one before.
-pub(super) struct SnapshotChanges {
+pub(super) struct SnapshotChanges<'c> {
     /// The entries of its delta.
     pub(super) entries: Vec<RecordBatch>,
     /// Its base list, where that is not simply everything that was live before.
-    pub(super) manifests: Option<RewrittenManifests>,
+    pub(super) manifests: Option<RewrittenManifests<'c>>,
     /// Its index files.
     pub(super) index: Index,
     /// The entries of its changelog.
@@ -139,7 +139,7 @@ impl FileChanges {
             }
             Change::MendManifests(mending) => {
                 self.overwrites = true;
-                self.mending = Some((*mending, table.snapshot().map(|snapshot| snapshot.id)));
+                self.mending = Some((mending.clone(), table.snapshot().map(|snapshot| snapshot.id)));
                 Ok(())
             }
             // These are commits of their own.
@@ -204,7 +204,7 @@ impl FileChanges {
     ///
     /// # Errors
     /// Those of [`commit`](super::commit) that depend on the base.
-    pub(super) fn on(&self, base: &Base) -> Result<Option<SnapshotChanges>> {
+    pub(super) fn on(&self, base: &Base) -> Result<Option<SnapshotChanges<'_>>> {
         let vectors = self.vectors.as_ref().filter(|vectors| !vectors.is_empty());
         let removes = !self.removed.paths.is_empty() || !self.replaced.is_empty();
         if !self.removed.paths.is_empty() || self.compacts && !(self.added.is_empty() && vectors.is_none()) {
@@ -245,8 +245,8 @@ impl FileChanges {
             let entries = index.map_or_else(|| IndexEntries::read(base), Ok)?;
             index = Some(entries.without_dangling(base, &self.dangling, &removed, self.restores_rows)?);
         }
-        let manifests = match (self.mending, self.manifests) {
-            (Some((mending, id)), _) => Some(RewrittenManifests::mended(base, mending, id)?),
+        let manifests = match (&self.mending, self.manifests) {
+            (Some((mending, id)), _) => Some(RewrittenManifests::mended(base, mending, *id)?),
             (None, Some(how)) => RewrittenManifests::plan(base, &how)?,
             (None, None) => None,
         };

@@ -14,6 +14,7 @@ pub(super) mod base;
 mod change;
 mod compact;
 mod create;
+mod described;
 mod file_changes;
 mod file_writer;
 mod index;
