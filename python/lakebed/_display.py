@@ -76,6 +76,7 @@ FIRST["growth"] = (
 )
 FIRST["verify"] = ("severity", "kind", "message", "path", "named_by")
 FIRST["file_history"] = ("change", "snapshot_id", "committed_at", *FIRST["files"])
+FIRST["changes"] = ("change", "change_ordinal", "snapshot_id", "committed_at", *FIRST["files"])
 FIRST["diff"] = FIRST["appends"] = ("change", *FIRST["files"])
 
 _FILES = {0: "data", 1: "position deletes", 2: "equality deletes"}

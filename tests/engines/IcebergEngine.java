@@ -28,9 +28,12 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.iceberg.AddedRowsScanTask;
 import org.apache.iceberg.AppendFiles;
 import org.apache.iceberg.BaseTable;
+import org.apache.iceberg.ChangelogScanTask;
 import org.apache.iceberg.ContentFile;
+import org.apache.iceberg.ContentScanTask;
 import org.apache.iceberg.DataFile;
 import org.apache.iceberg.DataFiles;
 import org.apache.iceberg.DeleteFile;
@@ -42,6 +45,7 @@ import org.apache.iceberg.FileMetadata;
 import org.apache.iceberg.FileScanTask;
 import org.apache.iceberg.Files;
 import org.apache.iceberg.HasTableOperations;
+import org.apache.iceberg.IncrementalChangelogScan;
 import org.apache.iceberg.ManifestContent;
 import org.apache.iceberg.ManifestFile;
 import org.apache.iceberg.MetadataTableType;
@@ -151,6 +155,7 @@ public final class IcebergEngine {
             case "filtered" -> filtered(request);
             case "as_of" -> asOf(request);
             case "planned" -> planned(request);
+            case "changelog" -> orError(() -> changelog(request));
             case "expressions" -> expressions(request);
             case "content_entries" -> contentEntries(request);
             case "manage" -> managed(table(request), request.get("steps"));
@@ -434,6 +439,24 @@ public final class IcebergEngine {
             }
         }
         return Map.of("files", files, "rows", found);
+    }
+
+    /** The tasks of a changelog after a snapshot, up to another. */
+    private static List<Object> changelog(JsonNode request) throws Exception {
+        IncrementalChangelogScan scan =
+                moved(request).newIncrementalChangelogScan().toSnapshot(request.get("to").asLong());
+        if (request.hasNonNull("after")) {
+            scan = scan.fromSnapshotExclusive(request.get("after").asLong());
+        }
+        List<Object> found = new ArrayList<>();
+        try (CloseableIterable<ChangelogScanTask> tasks = scan.planFiles()) {
+            for (ChangelogScanTask task : tasks) {
+                String change = task instanceof AddedRowsScanTask ? "added" : "removed";
+                String path = ((ContentScanTask<?>) task).file().location();
+                found.add(List.of(change, task.changeOrdinal(), task.commitSnapshotId(), path));
+            }
+        }
+        return found;
     }
 
     /** The snapshots that were current at some times, null where none was. */

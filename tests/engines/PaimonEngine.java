@@ -156,6 +156,7 @@ public final class PaimonEngine {
         return switch (operation) {
             case "read" -> read();
             case "plan" -> orError(() -> plan(request.get("equal")));
+            case "between" -> orError(() -> between(request));
             case "postponed" -> postponed();
             case "rows" -> rows(table);
             case "file_indexes" -> fileIndexes();
@@ -426,6 +427,17 @@ public final class PaimonEngine {
     }
 
     /** The files that a query of the latest snapshot reads, by one value of some columns, and the deletion vectors that it applies. */
+    /** The files of a read of what snapshots after one, up to another, added. */
+    private List<String> between(JsonNode request) {
+        String range = request.get("after").asText() + "," + request.get("to").asText();
+        Table read = table.copy(Map.of("incremental-between", range, "incremental-between-scan-mode", "delta"));
+        List<String> files = new ArrayList<>();
+        for (Split split : read.newReadBuilder().newScan().plan().splits()) {
+            ((DataSplit) split).dataFiles().forEach(file -> files.add(file.fileName()));
+        }
+        return files;
+    }
+
     private Map<String, Object> plan(JsonNode equal) {
         List<String> files = new ArrayList<>();
         Map<String, Object> deletions = new TreeMap<>();

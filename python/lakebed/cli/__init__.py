@@ -21,7 +21,7 @@ _COMPLETE = "_LAKEBED_COMPLETE"
 # The commands of a first look, in its order; then the rest.
 _GROUPS = (
     ("A table", ("show", "health", "report", "find")),
-    ("Its files", ("files", "partitions", "buckets", "plan", "deletes", "diff", "appends")),
+    ("Its files", ("files", "partitions", "buckets", "plan", "deletes", "diff", "appends", "changes")),
     ("Its history", ("snapshots", "growth", "file-history", "refs", "schemas", "changelogs")),
     ("What it keeps", ("verify", "reachable", "orphans", "expire-plan", "apply", "restore", "rewrite-paths")),
     ("Its metadata", ("manifests", "entries", "indexes", "metadata", "avro")),

@@ -27,6 +27,7 @@ OF_KEYWORDS: dict[str, Callable[..., Any]] = {
     "snapshot_a": click.argument("snapshot_a", metavar="A", callback=_version),
     "snapshot_b": click.argument("snapshot_b", metavar="B", callback=_version),
     "after": click.argument("after", metavar="[AFTER]", callback=_version, required=False),
+    "to": click.argument("to", metavar="[TO]", callback=_version, required=False),
     "name": click.argument(
         "name", required=False, callback=lambda _context, _parameter, name: name and name.removeprefix("$")
     ),

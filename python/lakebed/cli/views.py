@@ -61,6 +61,8 @@ _EXTRA_HELP = {
     "lacks was added.",
     "appends": "AFTER is a snapshot, the name of a tag or branch, or a time; without it, all appends that "
     "are still known.",
+    "changes": "AFTER and TO are snapshots, names of tags or branches, or times; without TO, up to the "
+    "snapshot that the table is at.",
     "metadata_table": 'NAME is "files" for what the engine calls TABLE$files; without NAME, the names there '
     "are.",
     "orphans": "Nothing is deleted: `lakebed apply` does so, with the rows that --plan-file keeps.",

@@ -130,7 +130,7 @@ FORMS: dict[str, tuple[Callable[[str], Any], str]] = {
     **dict.fromkeys(("data_files", "orphans"), _YES_OR_NO),
     **dict.fromkeys(("columns", "stats", "kinds"), _NAMES),
     **dict.fromkeys(("equal_schemes", "equal_authorities", "options"), _PAIRS),
-    **dict.fromkeys(("snapshot_a", "snapshot_b", "after"), _VERSION),
+    **dict.fromkeys(("snapshot_a", "snapshot_b", "after", "to"), _VERSION),
     "older_than": _AGE,
     **PLACES,
 }

@@ -73,7 +73,7 @@ _COSTS = {
     "growth": f"""One task opens the table again and reads it. {_OF_TASKS}""",
 }
 _COSTS |= dict.fromkeys(("buckets", "health"), _COSTS["partitions"])
-_COSTS |= dict.fromkeys(("file_history", "dangling_deletes", "repair_plan"), _COSTS["growth"])
+_COSTS |= dict.fromkeys(("file_history", "changes", "dangling_deletes", "repair_plan"), _COSTS["growth"])
 
 
 def _view(method: Callable[..., ViewScan]) -> Callable[..., DataFrame]:

@@ -54,6 +54,7 @@ class Table(Changes["Table", Freed]):
     diff = history.diff
     appends = history.appends
     file_history = history.file_history
+    changes = history.changes
 
     manifests = contents.manifests
     entries = contents.entries

@@ -164,6 +164,45 @@ def appends(self: Table, after: AnyVersion | None = None, **given: Unpack[FileKe
 
 
 @view(FileKeywords)
+def changes(
+    self: Table, after: AnyVersion | None = None, to: AnyVersion | None = None, **given: Unpack[FileKeywords]
+) -> ViewScan:
+    """One row for each data file by which a commit after a snapshot added or removed rows, the oldest commit
+    first: the tasks of a changelog, with the deletes that whoever reads it needs.
+
+    A file that was "added": all its rows but those that `delete_files` delete were. One that was "removed":
+    all its rows but those that `delete_files_before` had deleted were. "deletes": the file was there before
+    and is after; rows that `delete_files` delete and `delete_files_before` do not were removed, those of
+    which the opposite is true were added again. Commits that only put rows into other files (Iceberg's
+    "replace", Paimon's "COMPACT") are passed over. Of Paimon's tables with primary keys rows say themselves
+    what they are (`_VALUE_KIND`), and those of older files may be replaced by them, as its delta reads have
+    it; what changelog producers write is in `entries` of snapshots.
+
+    Args:
+        after: a snapshot, as of `appends`, of which the table's is a descendant, and which has not expired;
+            what its own commit did is left out. None for all commits that are known, and whose parent is.
+        to: the last snapshot; None for the one the table is at.
+        where: a condition on the table's columns (Paimon: on its partition columns alone), SQL text or made
+            with `lakebed.col`; files are left out in which no row can match.
+    Returns: `change` utf8 ("added" | "removed" | "deletes"), `snapshot_id` int64, `committed_at`
+        timestamp[us, UTC], `operation` utf8, `change_ordinal` int32 (the place of the commit among those
+        whose changes are asked for, from 0), then the columns of `files` but for Iceberg's `snapshot_id`, in
+        the types of the schema of this table, then `delete_files` and `delete_files_before`, lists as
+        `plan` has them.
+    Raises: as `appends`; when read, as `plan` for the snapshots in between.
+    Cost: for commits without deletes that of `diff` of each and the one before; where one of the two has
+        deletes also a plan of both, and memory for the files that have some.
+    Source: Iceberg's `BaseIncrementalChangelogScan.java` (which refuses deletes), `ChangelogScanTask.java`,
+        `DeletedRowsScanTask.java`; Paimon's `IncrementalDeltaStartingScanner.java`.
+
+    >>> tasks = table.changes(after="last_run").to_arrow()
+    """
+    table = self if to is None else self.at(to)
+    since = View.changes(None if after is None else place_of("after", after))
+    return ViewScan(table, "changes", since, given, of="" if after is None else f"after {after!r}")
+
+
+@view(FileKeywords)
 def file_history(self: Table, **given: Unpack[FileKeywords]) -> ViewScan:
     """One row for each file that the commit of a snapshot added or removed, of the table's snapshot and
     its ancestors, oldest first.

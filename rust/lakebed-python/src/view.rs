@@ -75,6 +75,11 @@ impl View {
     }
 
     #[staticmethod]
+    fn changes(after: Option<&Place>) -> View {
+        View(view::View::Changes { after: after.map(|place| place.0.clone()) })
+    }
+
+    #[staticmethod]
     fn overlap(columns: Option<Vec<String>>) -> View {
         View(view::View::Overlap { columns })
     }

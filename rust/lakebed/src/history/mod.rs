@@ -1,4 +1,4 @@
-//! The commits of a table, one after another: the views `growth` and `file_history`.
+//! The commits of a table, one after another: the views `growth`, `file_history` and `changes`.
 //!
 //! The changes of a commit are recorded in the manifests that it wrote, so each manifest is read once,
 //! however many snapshots have it. This is checked: the lists count what is live, and where a snapshot has
@@ -9,6 +9,7 @@
 //! counts of the lists show it. Whoever adds a shortcut keeps that check, and holds it to the tables of both formats whose
 //! manifests were compacted.
 
+mod changes;
 mod columns;
 mod file_history;
 mod growth;
@@ -17,6 +18,7 @@ mod totals;
 
 use std::sync::Arc;
 
+pub(crate) use changes::ChangesScan;
 pub(crate) use columns::with_change;
 pub(crate) use file_history::FileHistoryScan;
 pub(crate) use growth::GrowthScan;

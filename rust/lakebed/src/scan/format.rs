@@ -174,6 +174,16 @@ pub(crate) trait Format: LakeTable + Clone + 'static {
         Err(no_view::<Self>(HISTORIES))
     }
 
+    /// Whether a commit may have changed rows; not where it has put the same rows into other files.
+    fn changes_rows(_commit: &Commit) -> bool {
+        true
+    }
+
+    /// Whether plans have all live data files.
+    fn plans_all(&self) -> bool {
+        true
+    }
+
     /// Reads the lists of a snapshot.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use crate::dangling::DanglingDeletes;
 use crate::diff::{AppendScan, DiffScan};
 use crate::distributed::Distributed;
 use crate::error::Result;
-use crate::history::{FileHistoryScan, GrowthScan};
+use crate::history::{ChangesScan, FileHistoryScan, GrowthScan};
 use crate::pipeline::both;
 use crate::reach::{Orphans, Reachable, UnreachedFiles};
 use crate::repair::RepairPlan;
@@ -35,6 +35,10 @@ pub(crate) fn resolve<F: Format>(
             let after = after.map(|place| id_at(&table, &place)).transpose()?.flatten();
             let appends = table.appends(after)?.into();
             Box::new(AppendScan::new(table, appends, options)?)
+        }
+        View::Changes { after } => {
+            let after = after.map(|place| id_at(&table, &place)).transpose()?.flatten();
+            Box::new(ChangesScan::new(table.noting(), after, options)?)
         }
         View::Growth => Box::new(GrowthScan::new(table.noting(), options)?),
         View::FileHistory => Box::new(FileHistoryScan::new(table.noting(), options)?),

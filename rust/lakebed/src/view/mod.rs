@@ -114,6 +114,12 @@ pub enum View {
         /// Whether data files are looked for.
         data_files: bool,
     },
+    /// The files by which commits after a snapshot added and removed rows, with the deletes that their readers need, the
+    /// oldest commit first: the columns of the commit, then those of `Files`.
+    Changes {
+        /// The snapshot; `None` for all commits that are known.
+        after: Option<Place>,
+    },
     /// What can be done about a broken table, a row for each repair of these kinds.
     RepairPlan {
         /// The kinds of repairs.
@@ -205,6 +211,7 @@ impl View {
             View::Indexes => "indexes",
             View::Diff { .. } => "diff",
             View::Appends { .. } => "appends",
+            View::Changes { .. } => "changes",
             View::Growth => "growth",
             View::FileHistory => "file_history",
             View::Verify { .. } => "verify",
@@ -223,7 +230,7 @@ impl View {
 
     /// Whether rows are made from the table's files and manifests, which a filter on the table's columns selects.
     pub fn is_of_table_rows(&self) -> bool {
-        use View::{Appends, Deletes, Diff, FileHistory, Indexes, Manifests};
+        use View::{Appends, Changes, Deletes, Diff, FileHistory, Indexes, Manifests};
         let listed = matches!(
             self,
             Manifests
@@ -231,6 +238,7 @@ impl View {
                 | Indexes
                 | Diff { .. }
                 | Appends { .. }
+                | Changes { .. }
                 | FileHistory
                 | View::Overlap { .. }
                 | View::CompactionPlan { .. }

@@ -143,6 +143,11 @@ impl Format for Table {
         Ok(self.snapshots_to_here()?.into_iter().map(commit).collect())
     }
 
+    /// As `BaseIncrementalChangelogScan.java` tells them.
+    fn changes_rows(commit: &Commit) -> bool {
+        commit.operation.as_deref() != Some("replace")
+    }
+
     fn listed(&self, snapshot: &Snapshot, filter: Option<&str>) -> Result<SnapshotLists<ManifestFile>> {
         listed(self, snapshot, filter)
     }

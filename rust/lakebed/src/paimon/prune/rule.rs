@@ -68,6 +68,11 @@ impl BatchRead {
         BatchRead { level_0, postponed: schema.bucket() == POSTPONE_BUCKET }
     }
 
+    /// Whether all files are read.
+    pub(crate) fn reads_all(self) -> bool {
+        !self.level_0 && !self.postponed
+    }
+
     /// The columns of entries that it reads.
     pub(crate) fn input(self) -> [&'static str; 2] {
         ["bucket", "level"]

@@ -20,6 +20,7 @@ use crate::history::{Commit, DeleteChanges, SnapshotLists, with_change};
 use crate::paimon::groups::BucketGroups;
 use crate::paimon::manifest::ADD;
 use crate::paimon::manifest_list::{ManifestFile, manifest_files};
+use crate::paimon::prune::BatchRead;
 use crate::paimon::reach::TableReach;
 use crate::paimon::snapshot::Snapshot;
 use crate::paimon::system::SYSTEM_TABLES;
@@ -138,6 +139,15 @@ impl Format for Table {
             (commit, snapshot)
         };
         Ok(self.snapshots_to_here()?.into_iter().map(commit).collect())
+    }
+
+    fn plans_all(&self) -> bool {
+        BatchRead::new(self.schema()).reads_all()
+    }
+
+    /// As `IncrementalDeltaStartingScanner.java` tells them.
+    fn changes_rows(commit: &Commit) -> bool {
+        !matches!(commit.operation.as_deref(), Some("COMPACT" | "ANALYZE"))
     }
 
     fn listed(&self, snapshot: &Snapshot, filter: Option<&str>) -> Result<SnapshotLists<ManifestFile>> {
