@@ -117,8 +117,8 @@ impl PaimonChange {
     }
 
     #[staticmethod]
-    fn mend_manifests(leaves_out: bool, lists_once: bool, rows_lost: i64) -> PaimonChange {
-        PaimonChange(Change::MendManifests(Mending { leaves_out, lists_once, rows_lost }))
+    fn mend_manifests(leaves_out: bool, lists_once: bool, relists: bool, rows_lost: i64) -> PaimonChange {
+        PaimonChange(Change::MendManifests(Mending { leaves_out, lists_once, relists, rows_lost }))
     }
 
     /// Schema changes as a JSON array, in the form of Paimon's REST catalogs.
@@ -151,6 +151,11 @@ impl PaimonChange {
             Some(IdOrName::Name(tag)) => BranchStart::Tag(tag),
         };
         PaimonChange(Change::Ref(RefChange::CreateBranch { name, start }))
+    }
+
+    #[staticmethod]
+    fn remove_snapshots(ids: Vec<i64>) -> PaimonChange {
+        PaimonChange(Change::Ref(RefChange::RemoveSnapshots(ids)))
     }
 
     #[staticmethod]

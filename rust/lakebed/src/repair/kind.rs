@@ -12,8 +12,12 @@ pub enum RepairKind {
     Hints,
     /// The branch `main` is not at the snapshot that the table says is current.
     Main,
+    /// The list of the snapshot cannot be read, and what it had can be told.
+    Lists,
     /// The snapshot's list or manifests cannot be read: an older snapshot is whole.
     Rollback,
+    /// Lists of older snapshots cannot be read.
+    Snapshots,
     /// Manifests that are not there, or damaged.
     Manifests,
     /// Files that stand in the snapshot more than once.
@@ -34,10 +38,12 @@ impl RepairKind {
     /// Those that are found among the entries of manifests.
     pub(super) const OF_ENTRIES: [RepairKind; 4] =
         [RepairKind::Duplicates, RepairKind::Vectors, RepairKind::ForeignDeletes, RepairKind::DataFiles];
-    const ALL: [RepairKind; 9] = [
+    const ALL: [RepairKind; 11] = [
         RepairKind::Hints,
         RepairKind::Main,
+        RepairKind::Lists,
         RepairKind::Rollback,
+        RepairKind::Snapshots,
         RepairKind::Manifests,
         RepairKind::Duplicates,
         RepairKind::Vectors,
@@ -63,7 +69,9 @@ impl RepairKind {
         match self {
             RepairKind::Hints => "hints",
             RepairKind::Main => "main",
+            RepairKind::Lists => "lists",
             RepairKind::Rollback => "rollback",
+            RepairKind::Snapshots => "snapshots",
             RepairKind::Manifests => "manifests",
             RepairKind::Duplicates => "duplicates",
             RepairKind::Vectors => "vectors",
@@ -78,6 +86,8 @@ impl RepairKind {
         match self {
             RepairKind::Hints => "the hint is written anew",
             RepairKind::Main => "main is set to the current snapshot",
+            RepairKind::Lists => "the list is made anew from the manifests that are left",
+            RepairKind::Snapshots => "the snapshot is removed",
             RepairKind::Rollback => "the table goes back to the last snapshot that is whole",
             RepairKind::Manifests => "the manifest is left out of the table's list",
             RepairKind::Duplicates => "the file is listed once",
