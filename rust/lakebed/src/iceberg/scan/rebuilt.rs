@@ -120,7 +120,7 @@ impl RebuiltList {
             }
         }
         for (manifest, entries) in unlisted(table, snapshot, &named, threads)? {
-            let Some(takes_ids) = files.take((id, None), &entries)? else { continue };
+            let Some(takes_ids) = files.take((id, manifest.added_snapshot_id), &entries)? else { continue };
             if takes_ids && manifest.content == DATA {
                 numbered.push(live_rows(&entries)?);
             }
@@ -259,8 +259,7 @@ fn unlisted(
     let folder = format!("{}/{FOLDER}", table.metadata().location.trim_end_matches('/'));
     let is_left = |name: &String| name.ends_with(".avro") && !named.contains(name);
     let paths = names.into_iter().filter(is_left).map(|name| format!("{folder}/{name}")).collect();
-    let (of, sequence_number, first_row_id) =
-        (table.clone(), snapshot.sequence_number, snapshot.first_row_id);
+    let (of, own) = (table.clone(), Snapshot { summary: None, ..snapshot.clone() });
     let opened = move |path: &String| {
         let bytes = of.read_recorded(path, None)?;
         let header = ManifestHeader::read(&bytes, of.decoding())?;
@@ -274,14 +273,25 @@ fn unlisted(
             length: u64::try_from(bytes.len()).ok(),
             spec_id,
             content,
-            sequence_number,
-            first_row_id: first_row_id.filter(|_| content == DATA),
+            sequence_number: own.sequence_number,
+            added_snapshot_id: is_of_commit(&own, path).then_some(own.snapshot_id),
+            first_row_id: own.first_row_id.filter(|_| content == DATA),
             ..ManifestFile::default()
         };
         Ok(Some((manifest, entries_of(&of, bytes, None)?)))
     };
     let read = move |storage: &dyn Storage, path: &String| Ok(damage(storage, opened(path))?.ok().flatten());
     Ok(read_each(table.storage(), paths, threads, read)?.into_iter().flatten().collect())
+}
+
+/// Whether the name of a manifest is of the commit that made a snapshot, by the name of its list, as all writers call
+/// them: `snap-<id>-<attempt>-<UUID>.avro` and `<UUID>-m<number>.avro`. Entries of other manifests that do not have the id
+/// of the snapshot may be of a commit that failed.
+fn is_of_commit(snapshot: &Snapshot, path: &str) -> bool {
+    let list = name_of(snapshot.manifest_list.as_deref().unwrap_or_default());
+    let uuid = list.strip_prefix(&format!("snap-{}-", snapshot.snapshot_id)).and_then(|rest| rest.split_once('-'));
+    let uuid = uuid.and_then(|(_, uuid)| uuid.strip_suffix(".avro")).filter(|uuid| !uuid.is_empty());
+    uuid.is_some_and(|uuid| name_of(path).starts_with(&format!("{uuid}-")))
 }
 
 /// The entries of a manifest; as they are stored where no list records it.
