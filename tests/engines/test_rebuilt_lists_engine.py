@@ -64,7 +64,11 @@ def test_paimon_reads_lists_that_were_made_anew(
         root,
         small_tables.ROWS.schema,
         "paimon",
-        **({"primary_key": ["id"], "properties": {"bucket": "1"}} if keyed else {"properties": {"bucket": "-1"}}),
+        **(
+            {"primary_key": ["id"], "properties": {"bucket": "1"}}
+            if keyed
+            else {"properties": {"bucket": "-1"}}
+        ),
     )
     for number in range(3):
         paimon_java.ask("append", table=root, rows=[[number], [number + 1]])

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use lakebed::iceberg::Table as IcebergTable;
 use lakebed::iceberg::metadata::RefKind;
 use lakebed::iceberg::write::commit::{
-    self, Action, CherryPick, CommitOptions, Expire, FileChange, Identity, InputFiles, ListRebuild, NewRef, NewTable,
-    RefChange, Repairs, Rewrite, Rules, SchemaChange, SettingsChange, SnapshotChoice, SpecChange,
+    self, Action, CherryPick, CommitOptions, Expire, FileChange, Identity, InputFiles, ListRebuild, NewRef,
+    NewTable, RefChange, Repairs, Rewrite, Rules, SchemaChange, SettingsChange, SnapshotChoice, SpecChange,
     StatisticsKind, commit, create_table, fields_json, stage,
 };
 use lakebed::iceberg::write::{FormatVersion, ManifestContent};

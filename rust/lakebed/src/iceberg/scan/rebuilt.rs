@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, Int32Array, Int64Array, RecordBatch};
+use arrow_array::{Array, BooleanArray, Int32Array, Int64Array, RecordBatch};
 use arrow_buffer::Buffer;
 use arrow_select::concat::concat_batches;
+use arrow_select::filter::filter_record_batch;
 
 use crate::error::{Error, Result};
 use crate::iceberg::discovery::FOLDER;
@@ -119,10 +120,10 @@ impl RebuiltList {
                 own.push(manifest);
             }
         }
-        for (manifest, entries) in unlisted(table, snapshot, &named, threads)? {
+        for (manifest, entries, rows) in unlisted(table, snapshot, &named, threads)? {
             let Some(takes_ids) = files.take((id, manifest.added_snapshot_id), &entries)? else { continue };
             if takes_ids && manifest.content == DATA {
-                numbered.push(live_rows(&entries)?);
+                numbered.push(rows);
             }
             own.push(manifest);
         }
@@ -147,11 +148,7 @@ impl RebuiltList {
 impl OwnFiles {
     /// Takes the entries of a commit among these, which are as they are stored; those without a snapshot inherit `of`.
     /// Returns `None` where there are none, else whether added files have no row ids of their own.
-    fn take(
-        &mut self,
-        (snapshot_id, of): (i64, Option<i64>),
-        entries: &RecordBatch,
-    ) -> Result<Option<bool>> {
+    fn take(&mut self, (snapshot_id, of): (i64, Option<i64>), entries: &RecordBatch) -> Result<Option<bool>> {
         let numbers = |name| column::<Int64Array>(entries, name);
         let (ids, sequences, row_ids) =
             (numbers("snapshot_id")?, numbers("sequence_number")?, numbers("first_row_id")?);
@@ -162,7 +159,7 @@ impl OwnFiles {
         let mut takes_ids = None;
         for row in 0..entries.num_rows() {
             let id = if ids.is_valid(row) { Some(ids.value(row)) } else { of };
-            if id != Some(snapshot_id) || !matches!(statuses.value(row), ADDED | DELETED) {
+            if id != Some(snapshot_id) || statuses.value(row) == EXISTING {
                 self.lack_ids |= statuses.value(row) == EXISTING && lacks_id(entries, row)?;
                 continue;
             }
@@ -246,15 +243,15 @@ fn lacks_id(entries: &RecordBatch, row: usize) -> Result<bool> {
     Ok(is_live && column::<Int64Array>(entries, "first_row_id")?.is_null(row))
 }
 
-/// The manifests in the metadata folder whose names are not among these, as the list of `snapshot` would record them, and
-/// their entries as they are stored. What is damaged, or is no manifest, is left out: where it was of the commit, the
-/// summary has other numbers.
+/// The manifests in the metadata folder whose names are not among these, as the list of `snapshot` would record them; of
+/// their entries, as they are stored, those that [`OwnFiles::take`] looks at; and how many rows are live. What is damaged,
+/// or is no manifest, is left out: where it was of the commit, the summary has other numbers.
 fn unlisted(
     table: &Table,
     snapshot: &Snapshot,
     named: &HashSet<String>,
     threads: usize,
-) -> Result<Vec<(ManifestFile, RecordBatch)>> {
+) -> Result<Vec<(ManifestFile, RecordBatch, i64)>> {
     let names = table.storage().list(&format!("{}/{FOLDER}", table.location()))?;
     let folder = format!("{}/{FOLDER}", table.metadata().location.trim_end_matches('/'));
     let is_left = |name: &String| name.ends_with(".avro") && !named.contains(name);
@@ -278,7 +275,11 @@ fn unlisted(
             first_row_id: own.first_row_id.filter(|_| content == DATA),
             ..ManifestFile::default()
         };
-        Ok(Some((manifest, entries_of(&of, bytes, None)?)))
+        let entries = entries_of(&of, bytes, None)?;
+        let rows = live_rows(&entries)?;
+        let looked_at = looked_at(&own, manifest.added_snapshot_id, &entries)?;
+        let entries = filter_record_batch(&entries, &looked_at)?;
+        Ok((entries.num_rows() > 0).then_some((manifest, entries, rows)))
     };
     let read = move |storage: &dyn Storage, path: &String| Ok(damage(storage, opened(path))?.ok().flatten());
     Ok(read_each(table.storage(), paths, threads, read)?.into_iter().flatten().collect())
@@ -289,7 +290,8 @@ fn unlisted(
 /// of the snapshot may be of a commit that failed.
 fn is_of_commit(snapshot: &Snapshot, path: &str) -> bool {
     let list = name_of(snapshot.manifest_list.as_deref().unwrap_or_default());
-    let uuid = list.strip_prefix(&format!("snap-{}-", snapshot.snapshot_id)).and_then(|rest| rest.split_once('-'));
+    let uuid =
+        list.strip_prefix(&format!("snap-{}-", snapshot.snapshot_id)).and_then(|rest| rest.split_once('-'));
     let uuid = uuid.and_then(|(_, uuid)| uuid.strip_suffix(".avro")).filter(|uuid| !uuid.is_empty());
     uuid.is_some_and(|uuid| name_of(path).starts_with(&format!("{uuid}-")))
 }
@@ -301,6 +303,18 @@ fn entries_of(table: &Table, bytes: Buffer, manifest: Option<ManifestFile>) -> R
     let reader = EntryReader::open(bytes, &columns, known, Statuses::ALL, table.decoding(), 1)?;
     let schema = Arc::clone(reader.schema());
     concat_batches(&schema, &reader.collect::<Result<Vec<_>>>()?).map_err(Error::from)
+}
+
+/// Which entries are of the commit of a snapshot, where those without an id inherit `of`, or are existing ones to which its
+/// list may have given row ids.
+fn looked_at(own: &Snapshot, of: Option<i64>, entries: &RecordBatch) -> Result<BooleanArray> {
+    let ids = column::<Int64Array>(entries, "snapshot_id")?.iter();
+    let statuses = column::<Int32Array>(entries, "status")?.values();
+    let looked_at = |(id, status): (Option<i64>, &i32)| {
+        let may_lack_id = *status == EXISTING && own.first_row_id.is_some();
+        Some(may_lack_id || id.or(of) == Some(own.snapshot_id))
+    };
+    Ok(ids.zip(statuses).map(looked_at).collect())
 }
 
 /// The rows of the files that are not deleted.

@@ -198,7 +198,8 @@ fn live_of(
     for files in listed_files(table, manifests, &["file_path"], threads)? {
         let files = files?;
         let paths = column::<StringArray>(&files, "file_path")?.iter().flatten();
-        found += paths.filter(|path| path.rsplit('/').next().is_some_and(|name| names.contains(name))).count();
+        found +=
+            paths.filter(|path| path.rsplit('/').next().is_some_and(|name| names.contains(name))).count();
     }
     Ok(found)
 }

@@ -44,9 +44,8 @@ impl TableRepairs<Table> for PaimonRepairs {
     /// One for both lists.
     fn gone_list(table: &Table, threads: usize) -> Result<Option<Repair>> {
         let rebuilt = RebuiltLists::of(table, threads)?.zip(table.snapshot());
-        Ok(rebuilt.map(|(rebuilt, own)| {
-            Repair::back_to(RepairKind::Lists, own.id, &rebuilt.error, rebuilt.change)
-        }))
+        Ok(rebuilt
+            .map(|(rebuilt, own)| Repair::back_to(RepairKind::Lists, own.id, &rebuilt.error, rebuilt.change)))
     }
 
     fn gone_snapshots(table: &Table, threads: usize) -> Result<Vec<Repair>> {
@@ -91,7 +90,8 @@ impl TableRepairs<Table> for PaimonRepairs {
 /// Those of the storage, and of reading snapshots, tags and consumers.
 pub(crate) fn gone_snapshots(table: &Table, threads: usize) -> Result<Vec<(i64, Error, bool)>> {
     let files = table.files();
-    let (latest, own) = (files.latest_snapshot()?.map(|snapshot| snapshot.id), table.snapshot().map(|one| one.id));
+    let (latest, own) =
+        (files.latest_snapshot()?.map(|snapshot| snapshot.id), table.snapshot().map(|one| one.id));
     let ids = files.snapshot_ids()?.into_iter().filter(|id| Some(*id) < latest && Some(*id) != own).collect();
     let snapshots = files.each(ids, |id| snapshot_file(*id), Snapshot::from_json)?;
     let of = table.clone();

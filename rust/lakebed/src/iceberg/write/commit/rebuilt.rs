@@ -61,13 +61,11 @@ impl StateChange for ListRebuild {
                 (column::<Int32Array>(&live, "status")?, column::<Int64Array>(&live, "snapshot_id")?);
             let files = identities(&live)?;
             let is_added = |(row, file): (usize, Option<&[u8]>)| {
-                let own = statuses.value(row) == ADDED
-                    && ids.is_valid(row)
-                    && ids.value(row) == self.snapshot_id;
+                let own =
+                    statuses.value(row) == ADDED && ids.is_valid(row) && ids.value(row) == self.snapshot_id;
                 Some(own && file.is_some_and(|file| seen.insert(Box::<[u8]>::from(file))))
             };
-            let added: BooleanArray =
-                files.as_binary::<i32>().iter().enumerate().map(is_added).collect();
+            let added: BooleanArray = files.as_binary::<i32>().iter().enumerate().map(is_added).collect();
             let added = rows_where(&live, &added)?;
             if added.num_rows() == 0 {
                 continue;
