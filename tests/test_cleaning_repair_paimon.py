@@ -139,6 +139,5 @@ def test_hints_of_paimon(branch: str, tmp_path: Path) -> None:
 @each_golden_paimon_table()
 def test_nothing_is_to_be_repaired_of_what_paimon_reads(table: Any) -> None:
     opened = lakebed.open_table(table.path)
-    assert (
-        opened.repair_plan(["hints", "main", "rollback", "manifests", "duplicates"]).to_arrow().num_rows == 0
-    )
+    kinds = ["hints", "main", "lists", "rollback", "snapshots", "manifests", "duplicates"]
+    assert opened.repair_plan(kinds).to_arrow().num_rows == 0

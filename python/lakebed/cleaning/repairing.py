@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from lakebed._native import FileChangeKind, PaimonChange
+from lakebed._native import FileChangeKind, IcebergAction, PaimonChange
 from lakebed.cleaning.looking import NOT_NAMED
 from lakebed.cleaning.outcome import rows_of
 from lakebed.cleaning.places import respelled
 from lakebed.commits.change import Change, CommitOptions
 from lakebed.commits.iceberg import Repairs, file_change
-from lakebed.commits.inputs import named_deletes, paths_of
+from lakebed.commits.inputs import named_deletes, pairs_of, paths_of
 from lakebed.commits.transaction import commit
 from lakebed.errors import CommitConflictError, SchemaError
 from lakebed.table.jobs import contradictions, repairs
@@ -33,8 +33,15 @@ _OF_LISTS = ("manifests", "duplicates")
 _OF_FILES = ("vectors", "foreign_deletes", "data_files", "delete_files")
 _DESCRIBED = ("sizes", "metrics")
 _GROUPS = {
-    "iceberg": (("hints",), ("main",), ("rollback",), _OF_LISTS + _OF_FILES + _DESCRIBED),
-    "paimon": (("hints",), ("rollback",), _OF_LISTS + _DESCRIBED, _OF_FILES),
+    "iceberg": (
+        *(("hints",), ("main",), ("lists",), ("rollback",), ("snapshots",)),
+        _OF_LISTS + _OF_FILES + _DESCRIBED,
+    ),
+    "paimon": (
+        *(("hints",), ("lists",), ("rollback",), ("snapshots",)),
+        _OF_LISTS + _DESCRIBED,
+        _OF_FILES,
+    ),
 }
 """The kinds that are repaired together, in order."""
 _SAID = "lakebed-repair"
@@ -130,9 +137,23 @@ def _repair(table: Table, kind: str, rows: list[Row], described: Contradictions 
         return table.refresh()
     if kind == "main":
         return table.set_current_snapshot(rows[0]["snapshot_id"])
+    if kind == "lists":
+        return _relisted(table, rows[0]["snapshot_id"])
     if kind == "rollback":
         return _back(table, rows[0]["snapshot_id"])
+    if kind == "snapshots":
+        ids = sorted(row["snapshot_id"] for row in rows)
+        of_iceberg, of_paimon = IcebergAction.remove_snapshots(ids), PaimonChange.remove_snapshots(ids)
+        return commit(table, Change("repair", of_iceberg, of_paimon))[0]
     return commit(table, *_changes(table, rows, described))[0]
+
+
+def _relisted(table: Table, snapshot: int) -> Table:
+    """The table at a new snapshot, which has what the lists of this one had."""
+    options = CommitOptions(properties={_SAID: "lists 1"})
+    of_iceberg = IcebergAction.rebuild_list(snapshot, pairs_of(options.properties))
+    of_paimon = PaimonChange.mend_manifests(False, False, True, 0, None)
+    return commit(table, Change("repair", of_iceberg, of_paimon, options))[0]
 
 
 def _back(table: Table, snapshot: int) -> Table:
@@ -175,7 +196,7 @@ def _changes(table: Table, rows: list[Row], looked: Contradictions | None) -> li
     if described is not None or paths["manifests"] or paths["duplicates"]:
         lost = sum(row["rows_lost"] for row in rows)
         leaves_out, lists_once = bool(paths["manifests"]), bool(paths["duplicates"])
-        mended = PaimonChange.mend_manifests(leaves_out, lists_once, lost, described)
+        mended = PaimonChange.mend_manifests(leaves_out, lists_once, False, lost, described)
         return [Change("repair", paimon=mended, options=options)]
     of_data = PaimonChange.overwrite_files(None, paths_of(data), None) if data else None
     of_deletes = PaimonChange.restore_rows(deletes) if deletes else None

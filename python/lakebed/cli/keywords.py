@@ -70,7 +70,8 @@ OF_KEYWORDS: dict[str, Callable[..., Any]] = {
         "--kinds",
         metavar="A,B",
         callback=options.names,
-        help="Of hints, main, rollback, manifests, data_files and delete_files; without it hints and main.",
+        help="Of hints, main, lists, rollback, snapshots, manifests, data_files and delete_files; "
+        "without it hints and main.",
     ),
     "options": click.option(
         "--option",

@@ -228,7 +228,13 @@ def repair_plan(self: Table, kinds: Sequence[str] | None = None, **given: Unpack
     Args:
         kinds: of repairs; None for "hints" and "main". "hints": hints that name no version are written anew
             (Iceberg's `version-hint.text`, Paimon's `LATEST` and `EARLIEST`). "main": Iceberg's branch `main`
-            is set to the snapshot that the metadata says is current. "rollback": where the snapshot's list or
+            is set to the snapshot that the metadata says is current. "lists": the snapshot's list, of Paimon
+            its base or delta list, is gone or damaged, and a new snapshot lists what the one before has and
+            what the commit changed, by manifests that are left; where the numbers that the snapshot records
+            do not agree with it, nobody knows. "snapshots": those before the current one whose lists are gone
+            or damaged are removed; nobody acts on one that a branch or tag names, and of Paimon on one that
+            is not among the earliest, or that another branch or a consumer needs.
+            "rollback": where the snapshot's list or
             a manifest cannot be read, the table goes back to the last snapshot that is whole, which Paimon
             has as a new one. "manifests": those that are not there or are damaged are left out of the list;
             of deletes nobody knows which rows they took out, and Paimon's manifests of a snapshot are one
@@ -246,21 +252,25 @@ def repair_plan(self: Table, kinds: Sequence[str] | None = None, **given: Unpack
             statistics are kept by, and of tables with keys only missing ones.
     Returns: `file_path` utf8 of what is wrong or absent, `kind` utf8, `problem` utf8, `repair` utf8,
         `rows_lost` and `rows_back` int64 (null: nobody knows), `snapshot_id` int64 (where the table will be,
-        of a rollback), `content_offset` int64 of a vector within its file, `file_size_in_bytes` int64 as
+        of a rollback; of lists the one that names them), `content_offset` int64 of a vector within its file,
+        `file_size_in_bytes` int64 as
         recorded; then `modified_at` and the columns `table_id`, `planned_at` and `plan` of `orphans`.
     Raises: SchemaError for kinds that there are not, and PredicateError, at once; when read, OSError where
         the storage does not say whether a file is there, and LocationError where none of several data files
         is: they may be on another storage; as `files` and `deletes`; UnsupportedError and
         EncryptionError for manifests, and for footers of data files, that only another version or another key
         reads: they are not damaged.
-    Cost: "hints" a listing; "rollback" and "manifests" each manifest of the snapshot, and of those before it
+    Cost: "hints" a listing; "snapshots" all lists; "lists", where one is gone, these, the manifests of the
+        snapshot before and those that no list names; "rollback" and "manifests" each manifest of the
+        snapshot, and of those before it
         until one is whole; "duplicates" the manifests, twice where there are some, some bytes of memory for
         each file, and a plan where there are deletes too; "vectors" and "foreign_deletes" the manifests
         twice, and memory for each delete; "data_files" and "delete_files" their paths, and a request for
         each; "sizes" and "metrics" those of `describe_files`. Memory is that of the rows, and of metrics that
         are to be recorded.
     Source: Paimon's `RemoveUnexistingFilesAction.java`, `RemoveUnexistingManifestsAction.java`; Iceberg's
-        `ManageSnapshots.java`, `StreamingDelete.java`, `DeleteFileIndex.java`, `ParquetMetrics.java`.
+        `SnapshotSummary.java`, `ManageSnapshots.java`, `StreamingDelete.java`, `DeleteFileIndex.java`,
+        `ParquetMetrics.java`.
 
     >>> rows = table.repair_plan(kinds=["hints", "data_files"]).to_arrow()
     """

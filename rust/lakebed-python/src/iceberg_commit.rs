@@ -5,8 +5,8 @@ use std::sync::Arc;
 use lakebed::iceberg::Table as IcebergTable;
 use lakebed::iceberg::metadata::RefKind;
 use lakebed::iceberg::write::commit::{
-    self, Action, CherryPick, CommitOptions, Expire, FileChange, Identity, InputFiles, NewRef, NewTable,
-    RefChange, Repairs, Rewrite, Rules, SchemaChange, SettingsChange, SnapshotChoice, SpecChange,
+    self, Action, CherryPick, CommitOptions, Expire, FileChange, Identity, InputFiles, ListRebuild, NewRef,
+    NewTable, RefChange, Repairs, Rewrite, Rules, SchemaChange, SettingsChange, SnapshotChoice, SpecChange,
     StatisticsKind, commit, create_table, fields_json, stage,
 };
 use lakebed::iceberg::write::{FormatVersion, ManifestContent};
@@ -75,6 +75,16 @@ impl IcebergAction {
             target_bytes, by, filter, memory_bytes, block_bytes, properties;
             codec
         }))))
+    }
+
+    #[staticmethod]
+    fn rebuild_list(snapshot_id: i64, properties: Vec<(String, String)>) -> IcebergAction {
+        made(Action::RebuildList(ListRebuild { snapshot_id, properties }))
+    }
+
+    #[staticmethod]
+    fn remove_snapshots(ids: Vec<i64>) -> IcebergAction {
+        made(Action::Refs(RefChange::RemoveSnapshots(ids)))
     }
 
     #[staticmethod]

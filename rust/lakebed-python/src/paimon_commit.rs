@@ -120,11 +120,18 @@ impl PaimonChange {
     fn mend_manifests(
         leaves_out: bool,
         lists_once: bool,
+        relists: bool,
         rows_lost: i64,
         described: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<PaimonChange> {
         let described = described.map(rows_of).transpose()?;
-        Ok(PaimonChange(Change::MendManifests(Mending { leaves_out, lists_once, rows_lost, described })))
+        Ok(PaimonChange(Change::MendManifests(Mending {
+            leaves_out,
+            lists_once,
+            relists,
+            rows_lost,
+            described,
+        })))
     }
 
     /// Schema changes as a JSON array, in the form of Paimon's REST catalogs.
@@ -157,6 +164,11 @@ impl PaimonChange {
             Some(IdOrName::Name(tag)) => BranchStart::Tag(tag),
         };
         PaimonChange(Change::Ref(RefChange::CreateBranch { name, start }))
+    }
+
+    #[staticmethod]
+    fn remove_snapshots(ids: Vec<i64>) -> PaimonChange {
+        PaimonChange(Change::Ref(RefChange::RemoveSnapshots(ids)))
     }
 
     #[staticmethod]

@@ -28,6 +28,22 @@ pub(crate) trait TableRepairs<F: Format>: 'static {
         None
     }
 
+    /// The repair of the list of the table's snapshot, where it cannot be read.
+    ///
+    /// # Errors
+    /// Those of the storage.
+    fn gone_list(_table: &F, _threads: usize) -> Result<Option<Repair>> {
+        Ok(None)
+    }
+
+    /// Repairs of other snapshots than the current one whose lists cannot be read.
+    ///
+    /// # Errors
+    /// Those of the storage, and of reading the snapshots.
+    fn gone_snapshots(_table: &F, _threads: usize) -> Result<Vec<Repair>> {
+        Ok(Vec::new())
+    }
+
     /// The repairs after which the table's snapshot has only the manifests `kept`; the others cannot be read.
     ///
     /// # Errors

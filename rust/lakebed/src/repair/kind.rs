@@ -12,8 +12,12 @@ pub enum RepairKind {
     Hints,
     /// The branch `main` is not at the snapshot that the table says is current.
     Main,
+    /// The list of the snapshot cannot be read, and what it had can be told.
+    Lists,
     /// The snapshot's list or manifests cannot be read: an older snapshot is whole.
     Rollback,
+    /// Lists of older snapshots cannot be read.
+    Snapshots,
     /// Manifests that are not there, or damaged.
     Manifests,
     /// Files that stand in the snapshot more than once.
@@ -44,10 +48,12 @@ impl RepairKind {
         RepairKind::Sizes,
         RepairKind::Metrics,
     ];
-    const ALL: [RepairKind; 11] = [
+    const ALL: [RepairKind; 13] = [
         RepairKind::Hints,
         RepairKind::Main,
+        RepairKind::Lists,
         RepairKind::Rollback,
+        RepairKind::Snapshots,
         RepairKind::Manifests,
         RepairKind::Duplicates,
         RepairKind::Vectors,
@@ -82,7 +88,9 @@ impl RepairKind {
         match self {
             RepairKind::Hints => "hints",
             RepairKind::Main => "main",
+            RepairKind::Lists => "lists",
             RepairKind::Rollback => "rollback",
+            RepairKind::Snapshots => "snapshots",
             RepairKind::Manifests => "manifests",
             RepairKind::Duplicates => "duplicates",
             RepairKind::Vectors => "vectors",
@@ -99,6 +107,8 @@ impl RepairKind {
         match self {
             RepairKind::Hints => "the hint is written anew",
             RepairKind::Main => "main is set to the current snapshot",
+            RepairKind::Lists => "the list is made anew from the manifests that are left",
+            RepairKind::Snapshots => "the snapshot is removed",
             RepairKind::Rollback => "the table goes back to the last snapshot that is whole",
             RepairKind::Manifests => "the manifest is left out of the table's list",
             RepairKind::Duplicates => "the file is listed once",

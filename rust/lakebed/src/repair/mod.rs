@@ -93,8 +93,8 @@ impl Repair {
         Repair { content_offset: offset, size: Some(size), ..self }
     }
 
-    /// One that leaves the table at a snapshot, since a file cannot be read or contradicts others.
-    fn back_to(kind: RepairKind, snapshot_id: i64, error: &Error, change: RowChange) -> Repair {
+    /// One that leaves the table at a snapshot or removes one, since a file cannot be read or contradicts others.
+    pub(crate) fn back_to(kind: RepairKind, snapshot_id: i64, error: &Error, change: RowChange) -> Repair {
         let path = error.location().path.clone().unwrap_or_default();
         Repair { snapshot_id: Some(snapshot_id), ..Repair::new(kind, path, error.message(), change) }
     }

@@ -76,9 +76,15 @@ impl<F: Format> RepairPlan<F> {
                 wrong.map(|(id, error)| Repair::back_to(RepairKind::Main, id, &error, RowChange::NONE)),
             );
         }
+        if asked(RepairKind::Lists) {
+            found.extend(F::Repairs::gone_list(&self.table, self.options.threads)?);
+        }
         let mut known = Damage::new();
         if asked(RepairKind::Rollback) {
             found.extend(self.rollback(&mut known)?);
+        }
+        if asked(RepairKind::Snapshots) {
+            found.extend(F::Repairs::gone_snapshots(&self.table, self.options.threads)?);
         }
         let manifests = match asked(RepairKind::Manifests) {
             true => self.manifests(&mut known, &mut found)?,

@@ -22,7 +22,7 @@ pub(crate) use inventory::{Inventory, NamedFile, caught};
 pub(crate) use job::VerifyJob;
 pub(crate) use links::{Links, SequenceAndPartition};
 pub(crate) use scan::VerifyScan;
-pub(crate) use totals::{Claim, Number};
+pub(crate) use totals::{Claim, ContentTotals, Number};
 
 use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;

@@ -27,7 +27,7 @@ pub(crate) enum Number {
 }
 
 impl Number {
-    fn of(self, totals: &ContentTotals) -> i128 {
+    pub(crate) fn of(self, totals: &ContentTotals) -> i128 {
         match self {
             Number::DataFiles => totals.files[0],
             Number::Rows => totals.rows[0],
@@ -54,16 +54,20 @@ impl ContentTotals {
     pub(super) fn take(&mut self, entries: &CheckedColumns) {
         let content = |row: usize| entries.contents.as_ref().map_or(0, |contents| contents.value(row));
         for (row, (sign, rows)) in entries.signs.values().iter().zip(&entries.rows).enumerate() {
-            let Ok(place) = usize::try_from(content(row)) else { continue };
-            let (sign, rows) = (i128::from(*sign), i128::from(rows.unwrap_or_default()));
-            if let (Some(files), Some(all)) = (self.files.get_mut(place), self.rows.get_mut(place)) {
-                *files += sign;
-                *all += rows * sign;
-            }
+            self.count(content(row), rows.unwrap_or_default().into(), (*sign).into());
         }
     }
 
-    pub(super) fn add(&mut self, other: &ContentTotals) {
+    /// Adds a file of a content with so many rows, or with the sign -1 subtracts it.
+    pub(crate) fn count(&mut self, content: i32, rows: i128, sign: i128) {
+        let Ok(place) = usize::try_from(content) else { return };
+        if let (Some(files), Some(all)) = (self.files.get_mut(place), self.rows.get_mut(place)) {
+            *files += sign;
+            *all += rows * sign;
+        }
+    }
+
+    pub(crate) fn add(&mut self, other: &ContentTotals) {
         let all = self.files.iter_mut().chain(&mut self.rows);
         all.zip(other.files.iter().chain(&other.rows)).for_each(|(all, one)| *all += one);
     }

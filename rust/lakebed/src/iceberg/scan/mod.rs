@@ -10,6 +10,7 @@ mod misplaced;
 mod plan;
 mod planned;
 mod program;
+mod rebuilt;
 mod repairs;
 mod residual;
 mod rest;
@@ -24,6 +25,7 @@ use arrow_schema::SchemaRef;
 pub(super) use deletes::equality_fields;
 pub(super) use plan::Plan;
 use program::EntryProgram;
+pub(super) use rebuilt::RebuiltList;
 pub(super) use rows::rows_of;
 
 use super::table::Table;

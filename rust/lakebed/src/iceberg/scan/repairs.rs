@@ -4,11 +4,15 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::misplaced::misplaced_deletes;
+use super::rebuilt::RebuiltList;
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::manifest_list::{DATA, ManifestFile, RecordedCounts};
 use crate::iceberg::metadata::Snapshot;
+use crate::iceberg::reach::check_deletable;
 use crate::iceberg::table::Table;
-use crate::repair::{Repair, RepairKind, RowChange, TableRepairs, each_left_out};
+use crate::pipeline::read_each;
+use crate::repair::{Repair, RepairKind, RowChange, TableRepairs, damage, each_left_out};
+use crate::storage::Storage;
 use crate::table::{LakeTable, MAIN};
 
 /// Repairs of Iceberg tables.
@@ -26,6 +30,36 @@ impl TableRepairs<Table> for IcebergRepairs {
         let odd = metadata.oddities.iter().find(|odd| odd.kind == Some(ErrorKind::Mismatch))?;
         let error = Error::new(ErrorKind::Mismatch, odd.message.as_str()).in_file(file);
         metadata.current_snapshot_id.filter(|_| table.branch() == MAIN).map(|id| (id, error))
+    }
+
+    fn gone_list(table: &Table, threads: usize) -> Result<Option<Repair>> {
+        let read = damage(table.storage().as_ref(), table.manifest_list())?;
+        let (Some(id), Err(error)) = (table.snapshot_id(), read) else { return Ok(None) };
+        let rebuilt = RebuiltList::of(table, threads)?;
+        Ok(rebuilt.map(|rebuilt| Repair::back_to(RepairKind::Lists, id, &error, rebuilt.change)))
+    }
+
+    /// A snapshot that a branch or tag names stays.
+    fn gone_snapshots(table: &Table, threads: usize) -> Result<Vec<Repair>> {
+        let (metadata, current) = (table.metadata(), table.snapshot_id());
+        let mut others = Vec::new();
+        table.each_snapshot(|some| {
+            let other = some.into_iter().filter(|one| Some(one.snapshot_id) != current);
+            others.extend(other.map(|one| Snapshot { summary: None, ..one }));
+            Ok(())
+        })?;
+        let ids: Vec<i64> = others.iter().map(|one| one.snapshot_id).collect();
+        let of = table.clone();
+        let read =
+            move |storage: &dyn Storage, one: &Snapshot| Ok(damage(storage, of.brief_list_of(one))?.err());
+        let is_kept = check_deletable(metadata, table.metadata_file()).is_err();
+        let repair = |(id, error): (i64, Option<Error>)| {
+            let is_named = metadata.refs.values().any(|one| one.snapshot_id == id);
+            let change = if is_kept || is_named { RowChange::UNKNOWN } else { RowChange::NONE };
+            Some(Repair::back_to(RepairKind::Snapshots, id, &error?, change))
+        };
+        let errors = read_each(table.storage(), others, threads, read)?;
+        Ok(ids.into_iter().zip(errors).filter_map(repair).collect())
     }
 
     fn without_manifests(

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 
 use arrow_array::RecordBatch;
-use arrow_buffer::Buffer;
 
 use super::Table;
 use crate::error::{Error, Result};
@@ -24,18 +23,6 @@ impl Table {
             Some(snapshot) => self.list_of(snapshot),
             None => inline_manifests(&[], 0),
         }
-    }
-
-    /// The file of that list, and its path; `None` where there is no snapshot, and where it names its
-    /// manifests directly.
-    ///
-    /// # Errors
-    /// As [`Table::manifest_list`].
-    pub(crate) fn list_file(&self) -> Result<Option<(&str, Buffer)>> {
-        let Some(path) = self.snapshot()?.and_then(|snapshot| snapshot.manifest_list.as_deref()) else {
-            return Ok(None);
-        };
-        Ok(Some((path, self.read_recorded(path, None)?)))
     }
 
     /// The manifest list of any snapshot of the table.

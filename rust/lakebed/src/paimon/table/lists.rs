@@ -55,6 +55,22 @@ impl Table {
         Ok(vec![base, delta?])
     }
 
+    /// The base list and the delta list of a snapshot, where all of their records can be read.
+    pub(crate) fn whole_lists(&self, snapshot: &Snapshot) -> [Result<ListFile>; 2] {
+        let Snapshot { base_manifest_list: base, delta_manifest_list: delta, .. } = snapshot;
+        let sizes = [snapshot.base_manifest_list_size, snapshot.delta_manifest_list_size];
+        let [base_size, delta_size] = sizes;
+        [("base", base, base_size), ("delta", delta, delta_size)].map(|(role, name, size)| {
+            let path = self.manifest_path(name);
+            let read = || {
+                let bytes = self.list_bytes(&path, size)?;
+                read_manifest_list(bytes.clone(), None, &self.decoding).map(|_| bytes)
+            };
+            let bytes = read().map_err(|error| error.in_file(&path))?;
+            Ok(ListFile { role, path, bytes })
+        })
+    }
+
     /// The records of lists with unknown fields of other writers, which a commit keeps.
     pub(crate) fn carrying_list(&self, files: Vec<ListFile>) -> Result<RecordBatch> {
         Ok(self.lists(files, &|bytes| read_carrying(bytes, &self.decoding))?.0)

@@ -6,7 +6,10 @@ use arrow_buffer::Buffer;
 use super::base::Base;
 use crate::columnar::Decoding;
 use crate::error::{Error, Result};
-use crate::iceberg::manifest_list::{ManifestFile, brief, read_carrying, read_manifest_list};
+use crate::iceberg::manifest_list::{
+    ManifestFile, brief, inline_manifests, read_carrying, read_manifest_list,
+};
+use crate::iceberg::metadata::Snapshot;
 
 /// The list of the head.
 pub(super) enum HeadList {
@@ -20,12 +23,20 @@ impl HeadList {
     /// # Errors
     /// Those of reading the file.
     pub(super) fn read(base: &Base) -> Result<HeadList> {
-        Ok(match base.table.list_file()? {
-            Some((path, bytes)) => {
-                HeadList::File { path: path.to_owned(), bytes, decoding: base.table.decoding().clone() }
-            }
-            None => HeadList::Rows(base.table.manifest_list()?),
-        })
+        HeadList::of(base, base.table.snapshot()?)
+    }
+
+    /// The list of any snapshot of the table, or that of none.
+    ///
+    /// # Errors
+    /// Those of reading the file.
+    pub(super) fn of(base: &Base, snapshot: Option<&Snapshot>) -> Result<HeadList> {
+        let Some(snapshot) = snapshot else { return inline_manifests(&[], 0).map(HeadList::Rows) };
+        let Some(path) = &snapshot.manifest_list else {
+            return base.table.list_of(snapshot).map(HeadList::Rows);
+        };
+        let (bytes, decoding) = (base.table.read_recorded(path, None)?, base.table.decoding().clone());
+        Ok(HeadList::File { path: path.clone(), bytes, decoding })
     }
 
     /// All records, with unknown fields of other writers.

@@ -25,6 +25,7 @@ mod misplaced;
 mod next;
 mod options;
 mod partition_by;
+mod rebuilt;
 mod refs;
 mod rewrite;
 mod schema;
@@ -46,6 +47,7 @@ pub use create::{NewTable, create_table};
 pub use files::{FileChange, FileChangeKind, FileName, Isolation, Repairs};
 pub use input_files::InputFiles;
 pub use options::{CommitOptions, Identity};
+pub use rebuilt::ListRebuild;
 pub use refs::{Expire, NewRef, RefChange, Rules};
 pub use rewrite::Rewrite;
 pub use schema::{ColumnChange, SchemaChange};
@@ -65,6 +67,8 @@ use crate::write::commit as engine;
 pub enum Action {
     /// Adds and removes files.
     Files(Box<FileChange>),
+    /// Makes a list anew that cannot be read.
+    RebuildList(ListRebuild),
     /// Rewrites manifests of data files.
     RewriteManifests(Rewrite),
     /// Creates, moves or removes branches and tags.
@@ -85,6 +89,7 @@ impl Action {
     fn change(&self) -> &dyn StateChange {
         match self {
             Action::Files(change) => change.as_ref(),
+            Action::RebuildList(rebuild) => rebuild,
             Action::RewriteManifests(rewrite) => rewrite,
             Action::Refs(change) => change,
             Action::Settings(change) => change,

@@ -54,6 +54,8 @@ pub enum RefChange {
     RollBack(SnapshotChoice),
     /// Moves the branch that is committed to to any snapshot.
     SetCurrent(SnapshotChoice),
+    /// Removes snapshots that no branch or tag names; one that is not there is no error. No file is deleted.
+    RemoveSnapshots(Vec<i64>),
 }
 
 impl StateChange for RefChange {
@@ -74,6 +76,7 @@ impl StateChange for RefChange {
                 check_there(base, id)?;
                 moved(base, id)
             }
+            RefChange::RemoveSnapshots(ids) => remove_snapshots(base, ids)?,
         };
         Ok((!updates.is_empty()).then_some(Outcome::Updates(updates)))
     }
@@ -129,6 +132,18 @@ fn fast_forward(base: &Base, to: &str) -> Result<Vec<Update>> {
         return Err(Error::new(ErrorKind::SnapshotNotFound, message).in_file(base.table.metadata_file()));
     }
     Ok(moved(base, id))
+}
+
+fn remove_snapshots(base: &Base, ids: &[i64]) -> Result<Vec<Update>> {
+    check_deletable(&base.metadata, base.table.metadata_file())?;
+    let mut gone: Vec<i64> = ids.iter().copied().filter(|id| base.has_snapshot(*id)).collect();
+    gone.sort_unstable();
+    let named = base.metadata.refs.iter().find(|(_, one)| gone.contains(&one.snapshot_id));
+    if let Some((name, one)) = named {
+        let message = format!("{name:?} names snapshot {}, which cannot be removed", one.snapshot_id);
+        return Err(Error::new(ErrorKind::Conflict, message).in_file(base.table.metadata_file()));
+    }
+    Ok(Vec::from_iter((!gone.is_empty()).then_some(Update::RemoveSnapshots(gone))))
 }
 
 /// The updates that move the branch to another snapshot.

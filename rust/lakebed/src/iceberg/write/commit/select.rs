@@ -322,7 +322,14 @@ impl Removals<'_> {
 impl ManifestSelection {
     /// The manifests of the branch's head, none of whose files is removed.
     pub(super) fn none(base: &Base) -> Result<ManifestSelection> {
-        let list = HeadList::read(base)?;
+        ManifestSelection::of(HeadList::read(base)?)
+    }
+
+    /// The same of a list.
+    ///
+    /// # Errors
+    /// Those of decoding it.
+    pub(super) fn of(list: HeadList) -> Result<ManifestSelection> {
         let manifests = list.manifests()?;
         let hit = vec![false; manifests.len()];
         Ok(ManifestSelection {

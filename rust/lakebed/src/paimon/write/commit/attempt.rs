@@ -53,7 +53,10 @@ impl Commit for CommitAttempt<'_> {
     type Outcome = Table;
 
     fn base(&mut self) -> Result<Base> {
-        Base::latest(self.table)
+        match self.changes.relisted() {
+            Some(id) => Base::relisted(self.table, id),
+            None => Base::latest(self.table),
+        }
     }
 
     fn prepare(&mut self, base: &Base, _attempt: u32) -> Result<Preparation<Snapshot, Table>> {

@@ -11,12 +11,14 @@ use crate::paimon::fields::{ENTRY, known};
 use crate::paimon::manifest::{EntryFilter, EntryReader, entry_columns};
 use crate::paimon::manifest_list::{ManifestFile, manifest_files, read_manifest_list};
 use crate::paimon::paths::{snapshot_file, tag_file};
+use crate::paimon::scan::RebuiltLists;
 use crate::paimon::schema::TableSchema;
 use crate::paimon::snapshot::Snapshot;
 use crate::paimon::table::{ListFile, Table};
 use crate::paimon::write::json::carried_keys;
 use crate::paimon::write::options::ManifestFormat;
 use crate::record::{carried, column, find};
+use crate::repair::RowChange;
 use crate::scan::threads;
 use crate::storage::present;
 use crate::write::commit::check_committable;
@@ -40,6 +42,25 @@ impl Base {
     /// `Unsupported` for a table on a storage without commits; those of reading.
     pub(super) fn latest(table: &Table) -> Result<Base> {
         Base::at(table.latest()?)
+    }
+
+    /// The same of the latest snapshot, which must be `id`, whose lists cannot be read: with what they had.
+    ///
+    /// # Errors
+    /// As [`Base::latest`]; `Conflict` for another snapshot, and where what they had is not known.
+    pub(super) fn relisted(table: &Table, id: i64) -> Result<Base> {
+        let table = table.latest()?;
+        check_committable(table.storage().as_ref(), table.location())?;
+        check_latest(&table, id, table.snapshot().map_or(0, |snapshot| snapshot.id))?;
+        let rebuilt = RebuiltLists::of(&table, 0)?.filter(|rebuilt| rebuilt.change == RowChange::NONE);
+        let Some(RebuiltLists { lists, unlisted, .. }) = rebuilt else {
+            let message = format!("what the lists of snapshot {id} had is not known");
+            return Err(Error::new(ErrorKind::Conflict, message).in_file(table.location()));
+        };
+        let list = table.carrying_list(lists.clone())?;
+        let manifests = manifest_files(&list)?.into_iter().chain(unlisted).collect();
+        let carried = carried_of(&table)?;
+        Ok(Base { table, lists, read: OnceCell::from((list, manifests)), carried })
     }
 
     /// The same of the snapshot that the table is at.

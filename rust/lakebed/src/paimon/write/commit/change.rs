@@ -117,6 +117,8 @@ pub struct Mending {
     pub leaves_out: bool,
     /// Whether files that are listed more than once are listed once.
     pub lists_once: bool,
+    /// Whether lists are made anew that cannot be read.
+    pub relists: bool,
     /// How many rows the table has less after it, by its own count: another number is an error.
     pub rows_lost: i64,
     /// What live data files say of themselves, in place of what is recorded: `file_path`, `record_count`,

@@ -151,8 +151,8 @@ impl<'c> RewrittenManifests<'c> {
             recorded = plus_rows(recorded, &mended.recorded(base, kept)?)?;
         }
         let total = latest.total_record_count;
-        let left_out =
-            if mending.leaves_out { total.and_then(|total| total.checked_sub(listed)) } else { Some(0) };
+        let is_less = mending.leaves_out || mending.relists;
+        let left_out = if is_less { total.and_then(|total| total.checked_sub(listed)) } else { Some(0) };
         let twice = if mending.lists_once { listed.checked_sub(once) } else { Some(0) };
         let lost = left_out.zip(twice).and_then(|(left_out, twice)| left_out.checked_add(twice));
         if lost != Some(mending.rows_lost) {

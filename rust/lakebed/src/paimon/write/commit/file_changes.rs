@@ -195,6 +195,11 @@ impl FileChanges {
         }
     }
 
+    /// The snapshot whose lists are made anew.
+    pub(super) fn relisted(&self) -> Option<i64> {
+        self.mending.as_ref().and_then(|(mending, id)| id.filter(|_| mending.relists))
+    }
+
     /// The target size of manifests, where it is not the table's.
     pub(super) fn manifest_bytes(&self) -> Option<u64> {
         self.manifests.and_then(|manifests| manifests.target_bytes)

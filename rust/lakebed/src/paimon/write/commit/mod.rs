@@ -72,7 +72,7 @@ pub struct CommitOutcome {
 /// field and row for columns and values that do not fit, a file that is live already or was deleted, another number
 /// of buckets than the partition has, a path that is not of a live file or appears twice, a file outside the
 /// overwritten partition, a vector of a file that is not live, and a vector that would be lost. `Conflict` for mended
-/// manifests that lose another number of rows, or are not those of the latest snapshot, for a
+/// manifests that lose another number of rows, or are not those of the latest snapshot, and for lists of which nobody knows what they had, for a
 /// compacted file that is no longer live, a replaced index file that no longer exists, a data file to which another
 /// commit has given a vector, and keys that another commit has added to the same level. Those of schema changes
 /// (`UnknownColumn`, `Argument`, `Type`, `Json`, each with its field), of tags and branches (`SnapshotNotFound`), and

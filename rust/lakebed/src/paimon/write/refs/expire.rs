@@ -1,9 +1,12 @@
 //! Expires snapshots (Paimon's `ExpireSnapshotsImpl.java`, `ExpireChangelogImpl.java`).
 
 use super::{CommitOutcome, after, hint, remove, snapshot_text};
-use crate::error::Result;
-use crate::paimon::paths::{EARLIEST_CHANGELOG, EARLIEST_SNAPSHOT, LATEST_CHANGELOG, changelog_file};
+use crate::error::{Error, ErrorKind, Result};
+use crate::paimon::paths::{
+    EARLIEST_CHANGELOG, EARLIEST_SNAPSHOT, LATEST_CHANGELOG, changelog_file, snapshot_file,
+};
 use crate::paimon::reach::{BranchRemoval, RootKind};
+use crate::paimon::scan::gone_snapshots;
 use crate::paimon::table::Table;
 use crate::reach::{Retention, ReviewedRemovals};
 use crate::write::{ExistingFile, make_folder};
@@ -37,4 +40,25 @@ pub(super) fn expire_snapshots(
         hint(&files, EARLIEST_CHANGELOG, *first);
     }
     after(table, freed.rows()?)
+}
+
+/// Removes the earliest snapshots, whose lists cannot be read, so that nothing tells what only they reach.
+pub(super) fn remove_snapshots(table: &Table, ids: &[i64]) -> Result<CommitOutcome> {
+    let files = table.files();
+    let gone = gone_snapshots(table, 0)?.into_iter();
+    let removable: Vec<i64> = gone.filter(|(.., is_removable)| *is_removable).map(|(id, ..)| id).collect();
+    if !removable.starts_with(ids) {
+        let message = format!(
+            "snapshots {ids:?} are not the first of those that can be removed, {removable:?}: the ids of snapshots \
+            have no gaps"
+        );
+        return Err(Error::new(ErrorKind::Conflict, message).in_file(files.location));
+    }
+    for id in ids {
+        remove(files.storage.as_ref(), &files.own(&snapshot_file(*id)))?;
+    }
+    if let Some(first) = files.snapshot_ids()?.first() {
+        hint(&files, EARLIEST_SNAPSHOT, *first);
+    }
+    after(table, Vec::new())
 }

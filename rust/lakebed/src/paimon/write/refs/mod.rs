@@ -81,6 +81,9 @@ pub enum RefChange {
         /// Nothing else is removed; `None` for all that the rules say.
         reviewed: Option<ReviewedRemovals>,
     },
+    /// Removes snapshots of the table's branch whose lists cannot be read, ascending: the earliest ones, which no tag, no
+    /// other branch and no consumer needs.
+    RemoveSnapshots(Vec<i64>),
 }
 
 impl RefChange {
@@ -94,6 +97,7 @@ impl RefChange {
             RefChange::FastForward(_) => "a fast-forward",
             RefChange::RollbackTo(_) => "a rollback",
             RefChange::ExpireSnapshots { .. } => "an expiry of snapshots",
+            RefChange::RemoveSnapshots(_) => "removed snapshots",
         }
     }
 
@@ -103,7 +107,7 @@ impl RefChange {
     /// `SnapshotNotFound` for a snapshot, tag or branch that does not exist, or has no snapshot; `Argument` for an
     /// invalid name, and for a branch that cannot be removed or replaced; `Unsupported` for a storage without commits
     /// and for a branch from a snapshot without a tag; `Conflict` where another snapshot is the latest at the end of
-    /// a rollback or fast-forward; of an expiry, `Mismatch` and `Argument` for invalid rules. Those of reading all
+    /// a rollback or fast-forward, and for snapshots that cannot be removed; of an expiry, `Mismatch` and `Argument` for invalid rules. Those of reading all
     /// files that name others, before anything is removed; `Io`, also where a tag or branch of that name exists.
     pub(super) fn apply(&self, table: &Table, options: &CommitOptions) -> Result<CommitOutcome> {
         check_committable(table.storage().as_ref(), table.location())?;
@@ -124,6 +128,7 @@ impl RefChange {
             RefChange::ExpireSnapshots { retention, reviewed } => {
                 expire::expire_snapshots(table, retention, reviewed.as_ref())
             }
+            RefChange::RemoveSnapshots(ids) => expire::remove_snapshots(table, ids),
         }
     }
 }
