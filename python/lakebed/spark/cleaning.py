@@ -6,9 +6,9 @@
 
 A share is a hash of the path, so that each task has all that is known of its files. Spark begins no task
 after a shuffle before all tasks before it have ended: nothing is removed until the whole look is made. What
-follows is `lakebed.cleaning`'s own code, as on one machine. It is run when `apply` is called, once: tasks keep
-what became of their files beside their parts of the log, and the DataFrame that is returned reads that, however
-often it is computed.
+follows is `lakebed.cleaning`'s own code, as on one machine. It is run when `apply` is called, once: tasks
+keep what became of their files beside their parts of the log, and the DataFrame that is returned reads that,
+however often it is computed.
 
 A task that Spark tries again finds in the log what it may have moved, and a file that is gone is removed.
 Shares are as many as the log says, so that a later run with it finds its parts too.
