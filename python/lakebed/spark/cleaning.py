@@ -63,7 +63,7 @@ def apply(
     spark: SparkSession,
     rows: DataFrame,
     path: TablePath,
-    quarantine: str | None = None,
+    quarantine: str | os.PathLike[str] | None = None,
     *,
     log: str | os.PathLike[str],
     younger: timedelta = THREE_DAYS,
@@ -215,7 +215,7 @@ class Cleaner:
 
     folder: Folder = field(repr=False)
     log: LogFolder
-    quarantine: str | None
+    quarantine: str | os.PathLike[str] | None
     rate: float
     before: datetime
     younger: timedelta
