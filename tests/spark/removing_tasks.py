@@ -26,9 +26,9 @@ from lakebed.storage.removal import LocalFiles
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+CASES = [("a removal", False), ("a copy", True), ("the log", True)]
+"""What breaks, and whether files are moved."""
 FILES = 6
-# Several shares, of which one breaks.
-cleaning._SHARE = 2
 
 
 def breaking(marker: Path, point: str) -> Any:
@@ -103,13 +103,14 @@ def case(spark: SparkSession, folder: Path, point: str, quarantine: bool) -> dic
 
 
 def main(folder: Path) -> None:
-    found = {}
+    # Several shares, of which one breaks.
+    cleaning._SHARE = 2
+    found: dict[str, Any] = {}
     for master in ("local[2,3]", "local[2]"):
         spark = begun(master, {})
-        for point in ("a removal", "a copy", "the log"):
-            for quarantine in (False, True):
-                name = f"{master}, {point}, {quarantine}"
-                found[name] = case(spark, folder / str(len(found)), point, quarantine)
+        for point, quarantine in CASES:
+            case_folder = folder / str(len(found))
+            found[f"{master}, {point}, {quarantine}"] = case(spark, case_folder, point, quarantine)
         spark.stop()
     sys.stdout.write("\n" + json.dumps(found) + "\n")
 

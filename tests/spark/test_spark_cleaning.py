@@ -8,20 +8,16 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
-import object_store
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import small_tables
+from command_line import output
 from small_tables import OLD
-from spark_runtimes import require_python_for_spark
-from spark_sessions import program_lines
 from test_cleaning import Made, aged, forged, made, whole
-from test_cleaning_stores import NOW, OnStore
 
 import lakebed
 import lakebed.spark as ls
-from lakebed import Table
 from lakebed.cleaning.shared_log import LogFolder
 from lakebed.errors import CommitConflictError, CorruptError, LocationError, SchemaError, UnsupportedError
 from lakebed.spark import cleaning
@@ -34,8 +30,6 @@ from pyspark.errors import PySparkException
 __all__ = ["made"]
 
 pytestmark = pytest.mark.spark
-
-PROGRAM = Path(__file__).with_name("removing_tasks.py")
 
 
 def read(spark: Any, rows: pa.Table, path: Path) -> Any:
@@ -95,9 +89,7 @@ def test_the_outcome_is_that_of_one_machine(
     aged(lost[0])
     assert told(frame) == found
     assert Path(lost[0]).exists()
-    assert (
-        len({name.split("-")[1] for name in parts(tmp_path / "log")}) == min(shares, len(lost)) or shares > 1
-    )
+    assert json.loads((tmp_path / "log" / "log.json").read_text())["shares"] == shares
 
     shutil.rmtree(tmp_path / "t")
     shutil.copytree(tmp_path / "as it was", tmp_path / "t")
@@ -130,6 +122,7 @@ def test_rows_that_spark_would_make_anew_are_refused(spark, made: Made, tmp_path
     frame = ls.orphans(spark, table)
     frame.createOrReplaceTempView("found_orphans")
     listed = spark.createDataFrame([], "path string, size long, modified timestamp")
+    lazy: Any
     for lazy in (
         frame,
         frame.filter("file_size_in_bytes > 0").cache(),
@@ -230,20 +223,20 @@ def test_a_listing_is_looked_at(spark, made: Made, tmp_path: Path):
     assert [Path(path).exists() for path in lost] == [True, False, False]
 
 
-@pytest.mark.parametrize("shares", [1, 3])
-def test_a_quarantine_is_restored(
-    spark, made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shares: int
-):
-    monkeypatch.setattr(cleaning, "_SHARE", -(-3 // shares))
+def test_a_quarantine_is_restored(spark, made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(cleaning, "_SHARE", 1)
     table, lost, rows = made
     frame = read(spark, rows, tmp_path / "rows")
-    for _ in range(2):
+    for by_command in (False, True):
         # What came back may be moved again, and its log says so.
         done = ls.apply(spark, frame, table, str(tmp_path / "q"), log=tmp_path / "log")
         assert {outcome for outcome, _ in told(done).values()} == {"moved"}
         assert len(small_tables.lying(tmp_path / "q")) == 3
         assert not any(Path(path).exists() for path in lost)
-        assert lakebed.restore(tmp_path / "log", table).counts == {"restored": 3}
+        if by_command:
+            assert output("restore", tmp_path / "log", "--yes") == "restored 3 files, 12 B\n"
+        else:
+            assert lakebed.restore(tmp_path / "log", table).counts == {"restored": 3}
         assert all(Path(path).read_bytes() == b"lost" for path in lost)
         assert lakebed.restore(tmp_path / "log", table).counts == {}
     with pytest.raises(LocationError, match="whose quarantine is"):
@@ -271,66 +264,3 @@ def test_executors_that_do_not_have_the_log_remove_nothing(
     with pytest.raises((PySparkException, Py4JJavaError), match="all executors have to have its folder"):
         ls.apply(spark, read(spark, rows, tmp_path / "rows"), table, log=tmp_path / "log")
     assert all(Path(path).exists() for path in lost)
-
-
-@pytest.fixture(scope="module")
-def answers(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """What the program found, in a process whose sessions have settings of their own."""
-    require_python_for_spark()
-    return json.loads(program_lines(PROGRAM, tmp_path_factory.mktemp("tasks"))[-1])
-
-
-@pytest.mark.parametrize("point", ["a removal", "a copy", "the log"])
-@pytest.mark.parametrize("quarantine", [False, True])
-def test_a_task_that_breaks_is_ended_by_the_next(answers, point: str, quarantine: bool):
-    """By Spark, which tries it again, or by a run with the same log where Spark does not."""
-    for master in ("local[2,3]", "local[2]"):
-        found = answers[f"{master}, {point}, {quarantine}"]
-        did = "moved" if quarantine else "removed"
-        is_copied = quarantine or point != "a copy"
-        assert found["broke"] == is_copied
-        assert found["gone"] == found["lost"]
-        assert found["logged"] == found["lost"]
-        assert found["whole"]
-        # A run that begins anew finds no more what the first has removed.
-        allowed = {did, "kept"} if master == "local[2]" else {did}
-        assert set(found["outcomes"].values()) <= allowed
-        assert found["errors"] == (1 if master == "local[2]" and is_copied else 0)
-        assert found["restored"] == (found["lost"] if quarantine else [])
-
-
-@pytest.mark.parametrize("moves", [False, True])
-def test_files_and_log_on_a_store(spark, tmp_path: Path, moves: bool):
-    pytest.importorskip("obstore")
-    with object_store.server() as server:
-        made = OnStore(server, "obstore", f"spark-{moves}")
-        table, before = made.opened(server), made.names("t")
-        rows = table.orphans(NOW).to_arrow()
-        base = made.uri.removesuffix("/t")
-        frame = ls.apply(
-            spark,
-            read(spark, rows, tmp_path / "rows"),
-            table,
-            f"{base}/q" if moves else None,
-            log=f"{base}/log",
-            younger=NOW,
-        )
-        found = told(frame)
-        assert {outcome for outcome, _ in found.values()} == {"moved" if moves else "removed"}
-        assert {Path(name).name for name in before - made.names("t")} == found.keys()
-        assert "log.json" in made.names("log")
-        if moves:
-            assert lakebed.restore(f"{base}/log", table).counts == {"restored": len(found)}
-            assert made.names("t") == before
-        for library in ("pyarrow", "fsspec"):
-            with pytest.raises(UnsupportedError, match="does not write a log"):
-                ls.apply(
-                    spark,
-                    spark.read.parquet(str(tmp_path / "rows")),
-                    made_by(made, server, library),
-                    log=f"{base}/l",
-                )
-
-
-def made_by(made: OnStore, server: str, library: str) -> Table:
-    return lakebed.open_table(made.uri, storage=object_store.client(library, server))
