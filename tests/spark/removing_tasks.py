@@ -1,6 +1,7 @@
 """Tasks that remove files and break, which Spark tries again or does not; run as a program by a test.
 
-Usage: python removing_tasks.py FOLDER, for what is made. Prints one JSON object.
+Usage: python removing_tasks.py FOLDER CASES, for what is made, and pairs in JSON: what breaks, and whether
+files are moved. Prints one JSON object.
 """
 
 from __future__ import annotations
@@ -26,8 +27,6 @@ from lakebed.storage.removal import LocalFiles
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-CASES = [("a removal", False), ("a copy", True), ("the log", True)]
-"""What breaks, and whether files are moved."""
 FILES = 6
 
 
@@ -102,13 +101,13 @@ def case(spark: SparkSession, folder: Path, point: str, quarantine: bool) -> dic
     }
 
 
-def main(folder: Path) -> None:
+def main(folder: Path, cases: list[tuple[str, bool]]) -> None:
     # Several shares, of which one breaks.
     cleaning._SHARE = 2
     found: dict[str, Any] = {}
     for master in ("local[2,3]", "local[2]"):
         spark = begun(master, {})
-        for point, quarantine in CASES:
+        for point, quarantine in cases:
             case_folder = folder / str(len(found))
             found[f"{master}, {point}, {quarantine}"] = case(spark, case_folder, point, quarantine)
         spark.stop()
@@ -116,4 +115,4 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), json.loads(sys.argv[2]))

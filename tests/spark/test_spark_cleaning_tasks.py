@@ -19,10 +19,11 @@ from lakebed import Table
 from lakebed.errors import UnsupportedError
 
 pytest.importorskip("pyspark")
-from removing_tasks import CASES
 
 pytestmark = pytest.mark.spark
 
+CASES = [("a removal", False), ("a copy", True), ("the log", True)]
+"""What breaks, and whether files are moved."""
 PROGRAM = Path(__file__).with_name("removing_tasks.py")
 
 
@@ -30,7 +31,7 @@ PROGRAM = Path(__file__).with_name("removing_tasks.py")
 def answers(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """What the program found, in a process whose sessions have settings of their own."""
     require_python_for_spark()
-    return json.loads(program_lines(PROGRAM, tmp_path_factory.mktemp("tasks"))[-1])
+    return json.loads(program_lines(PROGRAM, tmp_path_factory.mktemp("tasks"), json.dumps(CASES))[-1])
 
 
 @pytest.mark.parametrize(("point", "quarantine"), CASES)
