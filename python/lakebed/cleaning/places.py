@@ -68,10 +68,8 @@ class Place:
             folder, name = os.path.split(local)
             if (real := self._real.get(folder)) is None:
                 real = self._real[folder] = os.path.realpath(folder)
-            below = real == self._local or real.startswith(self._local.rstrip("/") + "/")
-            return (
-                os.path.relpath(f"{real}/{name}", self._local) if below and name not in ("", "..") else None
-            )
+            file, inside = f"{real.rstrip('/')}/{name}", self._local.rstrip("/") + "/"
+            return file[len(inside) :] if file.startswith(inside) and name not in ("", "..") else None
         if (self._local is None) != (local is None):
             return None
         here, there = (_parts(one) for one in (self.location, path))

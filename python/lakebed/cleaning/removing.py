@@ -102,7 +102,7 @@ class Removal:
             yield path, (did, None) if path not in words else ("failed", words[path])
 
     def _target(self, path: str) -> str | None:
-        relative = self._place.relative(path)
+        relative = None if self._quarantine is None else self._place.relative(path)
         return None if self._quarantine is None or relative is None else self._quarantine.below(relative)
 
 

@@ -27,7 +27,7 @@ def removed_each(
 ) -> RemovalErrors:
     """Calls `remove` with each path. Returns: of each the error; None also of a file that was not there.
 
-    Cost: at most `at_once` threads, which end with the call.
+    Cost: at most `at_once` threads, which end with the call; none for one at a time.
     """
 
     def attempt(path: str) -> OSError | None:
@@ -39,7 +39,9 @@ def removed_each(
             return error
         return None
 
-    with ThreadPoolExecutor(min(at_once, max(1, len(paths)))) as threads:
+    if at_once == 1 or len(paths) < 2:
+        return [attempt(path) for path in paths]
+    with ThreadPoolExecutor(min(at_once, len(paths))) as threads:
         return list(threads.map(attempt, paths))
 
 
