@@ -19,7 +19,6 @@ import report
 import spark_sides
 import suite
 from corpus import Corpus
-from iceberg_tables import JAVA_VERSION
 from session import Contestant, Result
 
 
@@ -130,7 +129,11 @@ def _contestant(side: str, task: str, options: argparse.Namespace, corpus: Corpu
         java = ("java", "-Xmx6g", "-Dlog4j2.level=OFF", "-cp", jars, program, corpus.path, task, kept)
         return Contestant(side, task, paimon_tables.java_version(), "", java, patient=True)
     own, master = side == report.REFERENCE, options.master
-    shown = version("lakebed") if own else f"{JAVA_VERSION}, Spark {spark_sides.pyspark_version()}"
+    shown = (
+        version("lakebed")
+        if own
+        else f"{spark_sides.release_of('iceberg')}, Spark {spark_sides.pyspark_version()}"
+    )
     program = (jobs_sides.__file__, side, task, master)
     return Contestant.of_python(side, task, shown, master, corpus, *program, patient=True)
 

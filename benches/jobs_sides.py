@@ -151,16 +151,20 @@ def _iceberg(root: Path, snapshots: int, task: str, spark: Any) -> Found:
         return int(table.currentSnapshot().dataManifests(table.io()).size()), None
 
 
-def _session(root: Path, master: str) -> Any:
+def session(root: Path, master: str) -> Any:
+    """A session with Iceberg's runtime, where there is one, and the table's catalog."""
+    quiet = {"spark.driver.memory": "6g", "spark.local.dir": tempfile.gettempdir()}
+    jar = spark_sides.jar("iceberg")
+    if jar is None:
+        return spark_sides.session(master, "bench of jobs", quiet)
     settings = {
-        "spark.jars": str(spark_sides.jar("iceberg")),
-        "spark.driver.memory": "6g",
+        **quiet,
+        "spark.jars": str(jar),
         "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
         "spark.sql.catalog.h": "org.apache.iceberg.spark.SparkCatalog",
         "spark.sql.catalog.h.type": "hadoop",
         "spark.sql.catalog.h.warehouse": str(root.parents[1]),
         "spark.sql.catalog.h.cache-enabled": "false",
-        "spark.local.dir": tempfile.gettempdir(),
     }
     return spark_sides.session(master, "bench of jobs", settings)
 
@@ -169,7 +173,7 @@ def _ready(corpus: Corpus, side: str, task: str, master: str) -> Callable[[], di
     root, snapshots = Path(corpus.path), corpus.columns
     run = partial(_lakebed_paimon if task in PAIMON_TASKS else _lakebed, root, snapshots, task)
     if side == "iceberg":
-        run = partial(_iceberg, root, snapshots, task, _session(root, master))
+        run = partial(_iceberg, root, snapshots, task, session(root, master))
     return partial(_measured, run)
 
 

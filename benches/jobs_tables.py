@@ -132,18 +132,23 @@ def data_path(root: Path, commit: int, place: int) -> str:
     return f"{root}/data/region=region-{place % REGIONS:03}/{name}"
 
 
-def listing(root: Path, sizes: Sizes) -> Path:
-    """What lies in the table's folders, as an inventory has it, in Parquet: its files, and a thousand that no
-    snapshot has. Columns: `path`, `size`, `modified`.
+def listing(root: Path, sizes: Sizes, orphans: int | None = None) -> Path:
+    """What lies in the table's folders, as an inventory has it, in Parquet: its files, and as many that no
+    snapshot has; None for a thousand, or as many as a commit adds. Columns: `path`, `size`, `modified`. The
+    paths of the latter are in `orphans.parquet` beside it too.
     """
     path = root / "listing.parquet"
     if not path.exists():
         per_commit = max(1, sizes.files // sizes.snapshots)
-        commits = range(1, sizes.snapshots + 2)
+        commits = range(1, sizes.snapshots + 1)
         files = [data_path(root, commit, place) for commit in commits for place in range(per_commit)]
-        # Of the last commit, which there was not, a thousand are left.
-        files = files[: sizes.snapshots * per_commit + ORPHANS]
-        files += [str(file) for file in (root / "metadata").iterdir()]
+        # Of a commit that there was not.
+        lost = [
+            data_path(root, sizes.snapshots + 1, place)
+            for place in range(orphans or min(ORPHANS, per_commit))
+        ]
+        pq.write_table(pa.table({"path": lost}), root / "orphans.parquet")
+        files += [*lost, *(str(file) for file in (root / "metadata").iterdir())]
         times = pa.repeat(pa.scalar(FIRST_MS, pa.timestamp("ms", "UTC")), len(files))
         size = pa.repeat(pa.scalar(1 << 20, pa.int64()), len(files))
         pq.write_table(pa.table({"path": files, "size": size, "modified": times}), path)

@@ -21,7 +21,7 @@ import process_tree
 import pyarrow as pa
 import readers
 from corpus import Corpus
-from iceberg_tables import JAVA_VERSION
+from iceberg_tables import JAVA_VERSION, NEXT_VERSION
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -152,10 +152,18 @@ def pyspark_version() -> str:
 
 def jar(runtime: str) -> Path | None:
     """A format's runtime for this PySpark, if there is one in Maven's repository."""
-    names, release = {"iceberg": (_ICEBERG, JAVA_VERSION), "paimon": (_PAIMON, PAIMON_VERSION)}[runtime]
+    names = {"iceberg": _ICEBERG, "paimon": _PAIMON}[runtime]
     name = names.get(".".join(pyspark_version().split(".")[:2]))
-    found = Path.home() / f".m2/repository/org/apache/{runtime}/{name}/{release}/{name}-{release}.jar"
-    return found if name and found.is_file() else None
+    folder = Path.home() / f".m2/repository/org/apache/{runtime}/{name}"
+    releases = {"iceberg": (JAVA_VERSION, NEXT_VERSION), "paimon": (PAIMON_VERSION,)}[runtime]
+    found = (folder / release / f"{name}-{release}.jar" for release in releases)
+    return next((file for file in found if name and file.is_file()), None)
+
+
+def release_of(runtime: str) -> str:
+    """The release of a format's runtime, of which there is one."""
+    found = jar(runtime)
+    return "" if found is None else found.parent.name
 
 
 def _sums(rows: Any) -> DataFrame:

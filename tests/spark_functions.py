@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -88,6 +89,7 @@ def others(spark: SparkSession, table: lakebed.Table, path: str) -> Answers:
     errors = collected(ls.health(spark, [path, f"{path}/nowhere"])).to_pylist()
     yield "health of many", [row["error"] is None for row in errors] == [True, False]
     yield "orphans of a listing", orphans_of_a_listing(spark, table)
+    yield "apply", applied(spark, path)
     yield from asked_in_sql(spark, table, path)
 
 
@@ -129,6 +131,22 @@ def orphans_of_a_listing(spark: SparkSession, table: lakebed.Table) -> bool:
     listing = pa.table({name: list(column) for name, column in zip(frame.columns, columns, strict=True)})
     found = actual(ls.orphans(spark, table, listing=frame))
     return len(found) == 5 and found == expected(table.orphans(listing=listing))
+
+
+def applied(spark: SparkSession, path: str) -> bool:
+    """Whether an orphan of a copy goes by its row."""
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(shutil.copytree(path, Path(folder, "t")))
+        bucket = next(copy.rglob("bucket-0"))
+        lost = [bucket / f"data-lost-{number}.parquet" for number in range(2)]
+        for file in lost:
+            file.write_bytes(b"lost")
+            os.utime(file, (1_577_836_800,) * 2)
+        ls.orphans(spark, str(copy)).write.parquet(f"{folder}/plan")
+        rows = spark.read.parquet(f"{folder}/plan").filter(f"file_path LIKE '%{lost[0].name}'")
+        done = ls.apply(spark, rows, str(copy), log=f"{folder}/log")
+        told = [(row.file_path, row.outcome) for row in done.collect()]
+        return told == [(str(lost[0]), "removed")] and [file.exists() for file in lost] == [False, True]
 
 
 def damaged(spark: SparkSession, path: str) -> Answers:

@@ -148,6 +148,21 @@ def test_jobs_are_timed_and_goals_shown(tmp_path: Path) -> None:
 
 
 @not_in_check
+@pytest.mark.spark
+def test_removals_of_orphans_are_timed(tmp_path: Path) -> None:
+    pytest.importorskip("pyspark")
+    sizes = ("--files", 400, "--orphans", 50, "--snapshots", 10)
+    lines, shown = results("bench_orphans.py", tmp_path, *sizes, "--sides", "lakebed,lakebed on Spark")
+    medians = {(line["reader"], line["task"]): line["median"] for line in lines}
+    assert set(medians) == {
+        (side, task) for side in ("lakebed", "lakebed on Spark") for task in ("find", "remove")
+    }
+    assert all(seconds > 0 for seconds in medians.values()), shown
+    rows = [line.split("|") for line in shown.splitlines() if line.startswith("| ")]
+    assert {row[8].strip() for row in rows[1:]} == {"50"}
+
+
+@not_in_check
 @pytest.mark.parametrize(("format_name", "peer"), [("iceberg", "pyiceberg"), ("paimon", "pypaimon")])
 def test_late_storages_are_late_for_every_reader(format_name: str, peer: str, tmp_path: Path) -> None:
     pytest.importorskip(peer)

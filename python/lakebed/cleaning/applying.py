@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from lakebed._arguments import positive
-from lakebed._pyarrow import pa
 from lakebed.cleaning import dropping, expiring, looking, repairing
 from lakebed.cleaning.log import CleanupLog
 from lakebed.cleaning.outcome import Cleanup, rows_of
-from lakebed.cleaning.places import Place, Remover, check_apart, full, is_local, moved, place_of, respelled
+from lakebed.cleaning.places import Place, check_apart, full, is_local, place_of, respelled
+from lakebed.cleaning.removing import Removal, header_of
 from lakebed.cleaning.rows import reviewed
 from lakebed.errors import UnsupportedError
-from lakebed.storage.failures import words_of
 from lakebed.storage.paths import absolute
 from lakebed.table.jobs import THREE_DAYS
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
-    from lakebed.cleaning.rows import ReviewedPlan
     from lakebed.table import Table
-
-BATCH = 1000
-"""Files of one request, and of one turn of the log."""
 
 
 def apply(
@@ -90,10 +84,7 @@ def apply(
     >>> print(rows)                                              # look
     >>> lakebed.apply(rows, table, log="orders.log").counts
     """
-    given: object = younger
-    if not isinstance(given, timedelta) or given < timedelta(0):
-        raise ValueError(f"younger is an age, not {younger!r}")
-    positive("files_per_second", files_per_second)
+    check_limits(younger, files_per_second)
     plan = reviewed(rows)
     if plan is None:
         return Cleanup(table, rows_of())
@@ -105,117 +96,28 @@ def apply(
         if quarantine is not None:
             message = f"the files of {plan.view} stay where they are"
             raise UnsupportedError(message, kind="unsupported", field="quarantine")
-        with CleanupLog(log, _header(plan, full(table, table.location), None)) as opened:
+        with CleanupLog(log, header_of(plan, full(table, table.location), None)) as opened:
             plan = replace(plan, files=respelled(plan.files, table))
             return Cleanup(*_COMMITTED[plan.view](plan, table, opened))
-    work = _Work(table, plan, quarantine, files_per_second)
+    removal = Removal(table, plan.view, quarantine, files_per_second)
     plan = replace(plan, files=respelled(plan.files, table))
-    with CleanupLog(log, work.header) as opened:
+    with CleanupLog(log, removal.header(plan)) as opened:
         if plan.view == "orphans":
             verdicts = looking.at_orphans(
                 plan.files, table, younger, listing, equal_schemes or {}, equal_authorities or {}
             )
         else:
             table, verdicts = expiring.expired(plan, table, opened)
-        return Cleanup(table, work.done(verdicts, opened))
+        return Cleanup(table, removal.done(verdicts, opened))
 
 
 _COMMITTED = {"dangling_deletes": dropping.dropped, "repair_plan": repairing.repaired}
 """What is done by plans that remove no file from the storage."""
 
 
-class _Work:
-    """Removes or moves the files of a plan, batch by batch."""
-
-    def __init__(self, table: Table, plan: ReviewedPlan, quarantine: Any, files_per_second: int) -> None:
-        self._place, self._remover = place_of(table, table.location), Remover(table)
-        self._table, self._rate, self._reason = table, files_per_second, plan.view
-        self._quarantine = None
-        if quarantine is not None:
-            self._quarantine = place_of(table, str(quarantine))
-            check_apart(self._place, self._quarantine, "the quarantine")
-            self._copying = self._remover.copying()
-        folder = None if self._quarantine is None else self._quarantine.location
-        self.header = _header(plan, self._place.location, folder)
-
-    def done(self, verdicts: pa.Table, log: CleanupLog) -> pa.Table:
-        """Does what a look has left. Args: verdicts, the files, with a `reason` where one is kept."""
-        begun = frozenset(line["to"] for line in log.lines() if line.get("outcome") == "moving")
-        rows = [rows_of()]
-        for start in range(0, verdicts.num_rows, BATCH):
-            began = time.monotonic()
-            batch = verdicts.slice(start, BATCH)
-            columns = [batch[name].to_pylist() for name in ("file_path", "file_size_in_bytes", "reason")]
-            reasons = [
-                reason or (None if self._place.relative(path) else "it is not in the table's folder")
-                for path, _, reason in zip(*columns, strict=True)
-            ]
-            files = [
-                (path, size)
-                for path, size, reason in zip(*columns[:2], reasons, strict=True)
-                if reason is None
-            ]
-            outcomes = dict(self._batch(files, log, begun)) if files else {}
-            rows.append(_rows(batch, reasons, outcomes))
-            if files:
-                time.sleep(max(0.0, len(files) / self._rate - (time.monotonic() - began)))
-        return pa.concat_tables(rows)
-
-    def _batch(
-        self, files: list[tuple[str, int | None]], log: CleanupLog, begun: frozenset[str]
-    ) -> Iterator[tuple[str, tuple[str, str | None]]]:
-        """Of each file what became of it, and why where nothing did."""
-        targets = {path: self._target(path) for path, _ in files}
-        doing, did = ("removing", "removed") if self._quarantine is None else ("moving", "moved")
-        lines = [
-            {"path": full(self._table, path), "size": size, "reason": self._reason, "outcome": doing}
-            | ({} if targets[path] is None else {"to": targets[path]})
-            for path, size in files
-        ]
-        log.append(lines)
-        errors: dict[str, OSError] = {}
-        if self._quarantine is not None:
-            pairs = [(path, target) for path, target in targets.items() if target is not None]
-            copied = moved(self._copying, pairs, begun)
-            errors = {
-                path: error for (path, _), error in zip(pairs, copied, strict=True) if error is not None
-            }
-        paths = [path for path, _ in files if path not in errors]
-        removed = self._remover.remove(paths) if paths else []
-        errors |= {path: error for path, error in zip(paths, removed, strict=True) if error is not None}
-        words = {path: words_of(error) or type(error).__name__ for path, error in errors.items()}
-        log.append(
-            {**line, "outcome": did}
-            if path not in words
-            else {**line, "outcome": "failed", "error": words[path]}
-            for line, (path, _) in zip(lines, files, strict=True)
-        )
-        for path, _ in files:
-            yield path, (did, None) if path not in words else ("failed", words[path])
-
-    def _target(self, path: str) -> str | None:
-        relative = self._place.relative(path)
-        return None if self._quarantine is None or relative is None else self._quarantine.below(relative)
-
-
-def _header(plan: ReviewedPlan, location: str, quarantine: str | None) -> dict[str, Any]:
-    """What a log is of."""
-    return {
-        "table_id": plan.table_id,
-        "location": location,
-        "view": plan.view,
-        "planned_at": plan.planned_at.isoformat(),
-        "quarantine": quarantine,
-    }
-
-
-def _rows(
-    batch: pa.Table, reasons: list[str | None], outcomes: dict[str, tuple[str, str | None]]
-) -> pa.Table:
-    paths = batch["file_path"].to_pylist()
-    became = [
-        ("kept", reason) if reason is not None else outcomes[path]
-        for path, reason in zip(paths, reasons, strict=True)
-    ]
-    columns = [batch[name] for name in ("file_path", "kind", "file_size_in_bytes")]
-    return rows_of([*columns, *zip(*became, strict=True)])
+def check_limits(younger: timedelta, files_per_second: int) -> None:
+    """Raises: ValueError for what is no age, and for what is no count."""
+    given: object = younger
+    if not isinstance(given, timedelta) or given < timedelta(0):
+        raise ValueError(f"younger is an age, not {younger!r}")
+    positive("files_per_second", files_per_second)

@@ -56,26 +56,17 @@ class CleanupLog:
     def _begin(self, header: dict[str, Any] | None) -> dict[str, Any]:
         self._file.seek(0)
         first = self._file.readline()
-        own = json.dumps({"log": _FORM}, separators=(",", ":"))[:-1].encode()
+        own = header_line({})[:-2]
         is_cut = not first.endswith(b"\n") and (first.startswith(own) or own.startswith(first))
         if is_cut and header is not None:
             # Nothing yet, or a first line that was cut: nothing has happened.
             self._file.truncate(0)
-            header = {"log": _FORM, **header}
-            self._append([header])
+            self._append(header_line(header))
             return header
-        try:
-            found = json.loads(first)
-        except ValueError:
-            found = None
-        if not isinstance(found, dict) or found.get("log") != _FORM:
+        found = next(decoded([first]), None)
+        if found is None or not is_header(found):
             raise CorruptError("no log of a clean-up", kind="json", path=self.path, record=0)
-        for name, value in (header or {}).items():
-            if found.get(name) != value and name != "opened":
-                message = (
-                    f"the log is of another clean-up, whose {name} is {found.get(name)!r}, not {value!r}"
-                )
-                raise LocationError(message, kind="location", path=self.path, field=name)
+        check_header(found, header or {}, self.path)
         self._end_line()
         return found
 
@@ -89,13 +80,11 @@ class CleanupLog:
 
     def append(self, lines: Iterable[dict[str, Any]]) -> None:
         """Writes lines, each with the time; they are on the disk when this returns. Raises: OSError."""
-        now = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
-        self._append({**line, "at": now} for line in lines)
+        self._append(encoded(dated(lines)))
 
-    def _append(self, lines: Iterable[dict[str, Any]]) -> None:
+    def _append(self, data: bytes) -> None:
         self._file.seek(0, os.SEEK_END)
-        texts = (json.dumps(line, ensure_ascii=False, separators=(",", ":")) for line in lines)
-        self._file.write("".join(f"{text}\n" for text in texts).encode("utf-8", "surrogatepass"))
+        self._file.write(data)
         self._file.flush()
         os.fsync(self._file.fileno())
 
@@ -103,13 +92,7 @@ class CleanupLog:
         """The lines after the first, in order; one that was cut when a process ended is passed over."""
         with Path(self.path).open("rb") as file:
             file.readline()
-            for line in file:
-                try:
-                    found = json.loads(line)
-                except ValueError:
-                    continue
-                if isinstance(found, dict):
-                    yield found
+            yield from decoded(file)
 
     def __enter__(self) -> Self:
         return self
@@ -118,3 +101,44 @@ class CleanupLog:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._file.close()
+
+
+def header_line(header: dict[str, Any]) -> bytes:
+    """The first line of a log. Args: header, what it is of."""
+    return encoded([{"log": _FORM, **header}])
+
+
+def is_header(line: dict[str, Any]) -> bool:
+    """Whether a line is the first one of a log."""
+    return line.get("log") == _FORM
+
+
+def check_header(found: dict[str, Any], header: dict[str, Any], path: str) -> None:
+    """Refuses a log of something else than the header says. Raises: LocationError."""
+    for name, value in header.items():
+        if found.get(name) != value and name != "opened":
+            message = f"the log is of another clean-up, whose {name} is {found.get(name)!r}, not {value!r}"
+            raise LocationError(message, kind="location", path=path, field=name)
+
+
+def dated(lines: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Lines, each with the time."""
+    now = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
+    return ({**line, "at": now} for line in lines)
+
+
+def encoded(lines: Iterable[dict[str, Any]]) -> bytes:
+    """Lines as they are stored."""
+    texts = (json.dumps(line, ensure_ascii=False, separators=(",", ":")) for line in lines)
+    return "".join(f"{text}\n" for text in texts).encode("utf-8", "surrogatepass")
+
+
+def decoded(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
+    """Stored lines; one that was cut when a process ended is passed over."""
+    for line in lines:
+        try:
+            found = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(found, dict):
+            yield found

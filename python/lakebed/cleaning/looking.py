@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
     from lakebed.table import Table
 
+COLUMNS = ["file_path", "file_size_in_bytes", "modified_at"]
+"""What is compared of orphans."""
+
 CHANGED = "it changed since it was planned"
 NOT_NAMED = "a fresh look does not name it: by now it is reached, or gone, or may be another table's"
 
@@ -35,10 +38,17 @@ def at_orphans(
         listing,
         equal_schemes=equal_schemes,
         equal_authorities=equal_authorities,
-        columns=["file_path", "file_size_in_bytes", "modified_at"],
+        columns=COLUMNS,
     )
-    found = respelled(scan.to_arrow(), table)
-    reasons = _compared(files, found, ["file_size_in_bytes", "modified_at"])
+    return of_orphans(files, respelled(scan.to_arrow(), table), before, younger)
+
+
+def of_orphans(files: pa.Table, found: pa.Table, before: datetime, younger: timedelta) -> pa.Table:
+    """The same of orphans that a look has found by now, with `file_path` spelled as that of the files.
+
+    Args: before, when files have to be modified that are not younger.
+    """
+    reasons = _compared(files, found, COLUMNS[1:])
     is_young = pc.fill_null(pc.greater(files["modified_at"], pa.scalar(before)), False)
     young = f"it is younger than {younger / timedelta(days=1):g} days"
     return files.append_column("reason", pc.if_else(is_young, young, reasons))

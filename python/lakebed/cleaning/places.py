@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
 
 from lakebed._pyarrow import pa, pc
 from lakebed.errors import LocationError, UnsupportedError
@@ -17,6 +18,32 @@ if TYPE_CHECKING:
 
     from lakebed.storage.protocols import RemovalErrors
     from lakebed.table import Table
+    from lakebed.table.opening import Opening
+
+
+class TableFiles(Protocol):
+    """Where the files of a table are: a `Table`, or a `Folder`."""
+
+    @property
+    def location(self) -> str:
+        """The folder by which the table was opened."""
+
+    @property
+    def opening(self) -> Opening:
+        """How it was opened; the storage alone is asked."""
+
+
+@dataclass(frozen=True)
+class Folder:
+    """The folder of a table, for processes that read no metadata of it."""
+
+    location: str
+    opening: Opening
+
+    @staticmethod
+    def of(table: Table) -> Folder:
+        """That of a table, as every process means it."""
+        return Folder(full(table, table.location), table.opening.for_workers())
 
 
 class Place:
@@ -41,10 +68,8 @@ class Place:
             folder, name = os.path.split(local)
             if (real := self._real.get(folder)) is None:
                 real = self._real[folder] = os.path.realpath(folder)
-            below = real == self._local or real.startswith(self._local.rstrip("/") + "/")
-            return (
-                os.path.relpath(f"{real}/{name}", self._local) if below and name not in ("", "..") else None
-            )
+            file, inside = f"{real.rstrip('/')}/{name}", self._local.rstrip("/") + "/"
+            return file[len(inside) :] if file.startswith(inside) and name not in ("", "..") else None
         if (self._local is None) != (local is None):
             return None
         here, there = (_parts(one) for one in (self.location, path))
@@ -63,23 +88,23 @@ def _parts(uri: str) -> tuple[str, str, str]:
     return family_of(uri), authority, key.rstrip("/")
 
 
-def is_local(table: Table) -> bool:
+def is_local(table: TableFiles) -> bool:
     """Whether a table has local files; of storages of users' own that is so."""
     storage = table.opening.storage
     return not isinstance(storage, Adapter) or storage.is_local
 
 
-def full(table: Table, path: str) -> str:
+def full(table: TableFiles, path: str) -> str:
     """A path of the table's storage as it is from every working directory."""
     return absolute(path) if is_local(table) else path
 
 
-def place_of(table: Table, path: str) -> Place:
+def place_of(table: TableFiles, path: str) -> Place:
     """A folder of the table's storage."""
     return Place(full(table, path), is_local=is_local(table))
 
 
-def respelled(rows: pa.Table, table: Table) -> pa.Table:
+def respelled(rows: pa.Table, table: TableFiles) -> pa.Table:
     """Rows with `file_path` large_utf8 as it is below the location that the table was opened by: plans and
     metadata may spell it in another way. Paths elsewhere stay.
 
@@ -110,7 +135,7 @@ class Remover:
     Raises: UnsupportedError for a storage that does not remove files.
     """
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: TableFiles) -> None:
         self._table = table
         storage: object = table.opening.storage
         self._storage: object = LocalFiles() if storage is None else storage
@@ -145,6 +170,8 @@ def moved(copying: CopyingStorage, pairs: Sequence[tuple[str, str]], begun: froz
     def move(source: str, target: str) -> None:
         size = copying.size(source)
         there = copying.size(target)
+        if size is None and there is not None and target in begun:
+            return  # all but its last line of the log was done
         if there is not None and not (target in begun and there in (size, None)):
             raise FileExistsError(f"{target} is there already")
         if there is None:

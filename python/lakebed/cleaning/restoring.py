@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lakebed._pyarrow import pa
-from lakebed.cleaning.applying import BATCH
-from lakebed.cleaning.log import CleanupLog
 from lakebed.cleaning.outcome import Cleanup, rows_of
 from lakebed.cleaning.places import Place, Remover, moved, place_of
+from lakebed.cleaning.removing import BATCH
+from lakebed.cleaning.shared_log import opened_log
 from lakebed.errors import LocationError
 from lakebed.storage.failures import words_of
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterator
 
+    from lakebed.cleaning.shared_log import AnyLog
     from lakebed.storage.protocols import CopyingStorage
     from lakebed.table import Table
 
@@ -24,17 +25,18 @@ def restore(log: str | os.PathLike[str], table: Table) -> Cleanup:
     """Moves files back from the quarantine that `apply` has moved them to, by its log; where a file is by
     now, that one stays, and so does the one in the quarantine.
 
-    Args: log, of `apply`; it is continued. table, the table whose files they were.
+    Args: log, of `apply`, or the folder of `lakebed.spark.apply`; it is continued. table, the table whose
+        files they were.
     Returns: a `Cleanup`, whose rows have `outcome` "restored", or "failed" with the reason; `kind` is null.
         What was restored before, or was removed without a quarantine, is no row.
     Raises: LocationError for the log of another table; CorruptError for a file that is no log;
-        CommitConflictError where another process writes the log; UnsupportedError for a storage that copies
+        CommitConflictError where another process writes the file; UnsupportedError for a storage that copies
         no files; OSError.
     Cost: reads the log twice; four requests for each file. Memory grows by some 100 bytes for each file.
     """
     remover = Remover(table)
     copying = remover.copying()
-    with CleanupLog(log, None) as opened:
+    with opened_log(log, table) as opened:
         if opened.header.get("table_id") != table.core.identity():
             message = f"the log is of another table: {opened.header.get('location')!r}"
             raise LocationError(message, kind="location", path=table.location, field="table_id")
@@ -58,7 +60,7 @@ def restore(log: str | os.PathLike[str], table: Table) -> Cleanup:
         return Cleanup(table, pa.concat_tables(rows))
 
 
-def _moved(log: CleanupLog, place: Place, copying: CopyingStorage) -> Iterator[dict[str, Any]]:
+def _moved(log: AnyLog, place: Place, copying: CopyingStorage) -> Iterator[dict[str, Any]]:
     """The files of a place that are in the quarantine, by the last that the log says of each.
 
     A store may refuse what it has done: of what failed the storage says where it is.

@@ -26,7 +26,12 @@ _SKEW = timedelta(minutes=5)
 VIEWS = ("orphans", "expire_plan", "dangling_deletes", "repair_plan")
 """The views whose rows are acted on."""
 
-_OF_FILES = ["file_path", "kind", "file_size_in_bytes", "modified_at"]
+OF_FILES = ["file_path", "kind", "file_size_in_bytes", "modified_at"]
+"""What rows say of files."""
+
+OF_PLANS = ["plan", "table_id", "planned_at"]
+"""What rows say of their plan, all the same."""
+
 _OF_EXPIRIES = {"first_snapshot_id": "int64", "first_reached_by": "string"}
 _OF_VECTORS = {"content_offset": "int64"}
 _OF_REPAIRS = dict.fromkeys(("content_offset", "snapshot_id", "rows_lost", "rows_back"), "int64")
@@ -115,20 +120,21 @@ def reviewed(rows: Any) -> ReviewedPlan | None:
         rules = json.loads(_one(table, "plan"))
         view = rules.pop("view")
     except (ValueError, KeyError, AttributeError):
-        raise _wrong("plan is no plan of lakebed's", "plan") from None
+        raise wrong("plan is no plan of lakebed's", "plan") from None
     if view not in VIEWS:
         raise UnsupportedError(f"rows of {view!r} are not acted on", kind="unsupported", field="plan")
     own = _OWN.get(view, {})
-    table = _cast(table, own)
+    time = pa.timestamp("us", "UTC")
+    table = _cast(table, {**file_types(), "table_id": pa.string(), "planned_at": time, **own})
     table_id, planned_at = _one(table, "table_id"), _one(table, "planned_at")
     files = table.filter(pc.is_valid(table["file_path"]))
     if view in ("dangling_deletes", "repair_plan"):
         keys = ["file_path", *own, "kind"]
         files = (
-            files.group_by([*_OF_FILES, *own]).aggregate([]).sort_by([(name, "ascending") for name in keys])
+            files.group_by([*OF_FILES, *own]).aggregate([]).sort_by([(name, "ascending") for name in keys])
         )
     else:
-        files = _distinct(files.select(_OF_FILES).sort_by("file_path"))
+        files = distinct(files.select(OF_FILES))
     removals = _removals(table) if view == "expire_plan" else Reviewed()
     return ReviewedPlan(files, view, rules, table_id, planned_at, removals)
 
@@ -144,7 +150,7 @@ def _table(rows: Any) -> pa.Table:
     if library in ("pandas", "polars") and type(rows).__name__ == "DataFrame":
         return pa.Table.from_pandas(rows, preserve_index=False) if library == "pandas" else rows.to_arrow()
     what = "a scan, which is read anew each time" if isinstance(rows, Scan) else f"a {type(rows).__name__}"
-    raise _wrong(
+    raise wrong(
         f"apply takes rows that were read and looked at, not {what}: read them with to_arrow() "
         "(or .read_all()), look at them, and give those",
         "rows",
@@ -166,19 +172,27 @@ def read_rows(path: str) -> pa.Table:
         raise SchemaError(f"no Arrow or Parquet file: {error}", kind="argument", path=path) from None
 
 
-def _cast(table: pa.Table, own: dict[str, str]) -> pa.Table:
-    """The columns that are needed, in their types. Args: own, the view's alone. Raises: SchemaError."""
-    time = pa.timestamp("us", "UTC")
-    kinds = (pa.large_string(), pa.string(), pa.int64(), time)
-    of_files = dict(zip(_OF_FILES, kinds, strict=True))
-    needed = {**of_files, "table_id": pa.string(), "planned_at": time, **own}
+def files_of(rows: pa.Table) -> pa.Table:
+    """The files that rows name, as they are: the columns of a `ReviewedPlan`'s. Raises: SchemaError."""
+    files = _cast(rows, file_types())
+    return files.filter(pc.is_valid(files["file_path"]))
+
+
+def file_types() -> dict[str, pa.DataType]:
+    """The types of `OF_FILES`."""
+    kinds = (pa.large_string(), pa.string(), pa.int64(), pa.timestamp("us", "UTC"))
+    return dict(zip(OF_FILES, kinds, strict=True))
+
+
+def _cast(table: pa.Table, needed: dict[str, Any]) -> pa.Table:
+    """The columns that are needed, in their types. Raises: SchemaError."""
     columns = []
     for name, kind in needed.items():
         column = _column(table, name)
         try:
             columns.append(column.cast(kind))
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-            raise _wrong(f"{name} is {column.type}: {error}", name) from None
+            raise wrong(f"{name} is {column.type}: {error}", name) from None
     return pa.table(columns, names=list(needed))
 
 
@@ -194,15 +208,16 @@ def _one(table: pa.Table, name: str) -> Any:
     """The value that all rows have in a column. Raises: SchemaError, UnsupportedError."""
     values = pc.unique(_column(table, name)).to_pylist()
     if len(values) > 1:
-        raise _wrong(f"rows of {len(values)} plans: their {name} differs", name)
+        raise wrong(f"rows of {len(values)} plans: their {name} differs", name)
     if values[0] is None:
         message = f"rows without a {name} do not say what they are of"
         raise UnsupportedError(message, kind="unsupported", field=name)
     return values[0]
 
 
-def _distinct(files: pa.Table) -> pa.Table:
+def distinct(files: pa.Table) -> pa.Table:
     """Rows in the order of paths, each path once."""
+    files = files.sort_by("file_path")
     paths = files["file_path"].combine_chunks()
     if len(paths) < 2:
         return files
@@ -221,5 +236,6 @@ def _removals(table: pa.Table) -> Reviewed:
     return Reviewed(snapshots, changelogs, frozenset(refs))
 
 
-def _wrong(message: str, field: str) -> SchemaError:
+def wrong(message: str, field: str) -> SchemaError:
+    """The error for rows that are not those of a plan that was looked at."""
     return SchemaError(message, kind="argument", field=field)

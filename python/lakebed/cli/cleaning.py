@@ -138,7 +138,7 @@ def apply(
 
 
 @click.command("restore")
-@click.argument("log", type=click.Path(exists=True, dir_okay=False))
+@click.argument("log", type=click.Path(exists=True))
 @options.optional_table
 @_yes
 @options.output
@@ -152,10 +152,9 @@ def restore(
 
     Exits as `lakebed apply`.
     """
-    from lakebed.cleaning.log import CleanupLog
+    from lakebed.cleaning.shared_log import header_of_log
 
-    with CleanupLog(log, None) as opened:
-        header = opened.header
+    header = header_of_log(log)
     if header.get("quarantine") is None:
         raise click.UsageError(f"{log} is of files that were deleted, not moved to a quarantine")
     table = lakebed.open_table(header["location"]) if open_table is None else open_table()

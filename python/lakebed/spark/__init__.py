@@ -10,6 +10,7 @@ from typing import Any
 
 from lakebed.spark.access import Read, check
 from lakebed.spark.catalogs import TablePath
+from lakebed.spark.cleaning import apply
 from lakebed.spark.fleets import health, report
 from lakebed.spark.mappers import Mapper
 from lakebed.spark.sql import register
@@ -25,6 +26,7 @@ __all__ = [
     "Read",
     "SparkTable",
     "TablePath",
+    "apply",
     "check",
     "health",
     "manifest_mapper",

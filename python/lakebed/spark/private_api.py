@@ -7,6 +7,7 @@
 | `DataFrame._jdf` | how many files a scan will read | 3.5, 4.0 to 4.3; with Connect a job counts |
 | `SparkContext._jsc` | Hadoop's default file system | 3.5, 4.0 to 4.3; not Connect |
 | `SparkContext.pythonExec` | the Python of local workers | 3.5, 4.0 to 4.3; not Connect |
+| the text of `DataFrame.explain` | whether rows are made by functions in Python | 3.5, 4.0 to 4.3 |
 | `zipimporter` in the cache of `sys` | archives that are read again | 3.5, 4.0 to 4.3 |
 """
 
@@ -16,7 +17,8 @@ import os
 import re
 import shutil
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
+from io import StringIO
 from typing import TYPE_CHECKING, Any, cast
 from zipimport import zipimporter
 
@@ -70,6 +72,20 @@ def count_files(files: DataFrame) -> int:
     nothing = files.sparkSession._jvm.PythonUtils.toSeq([])  # type: ignore[union-attr]
     folders = relation.location().listFiles(nothing, nothing)
     return sum(folders.apply(number).files().size() for number in range(folders.size()))
+
+
+# How plans show them in all versions: of `mapInArrow`, a table function, and a source in Python.
+_MADE = re.compile(r"MapInArrow|PythonUDTF|BatchScan lakebed")
+
+
+def computes_anew(frame: DataFrame) -> bool:
+    """Whether a DataFrame has rows that functions in Python make each time, as those of lakebed's views are.
+
+    A cached one may lose them, and make them again.
+    """
+    with redirect_stdout(StringIO()) as shown:
+        frame.explain(extended=True)
+    return _MADE.search(shown.getvalue()) is not None
 
 
 def spare_archives() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lakebed.storage.paths import local_path
-from lakebed.storage.protocols import CopyingStorage, RemovingStorage
+from lakebed.storage.protocols import CopyingStorage, PublishingStorage, RemovingStorage, Storage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,7 +27,7 @@ def removed_each(
 ) -> RemovalErrors:
     """Calls `remove` with each path. Returns: of each the error; None also of a file that was not there.
 
-    Cost: at most `at_once` threads, which end with the call.
+    Cost: at most `at_once` threads, which end with the call; none for one at a time.
     """
 
     def attempt(path: str) -> OSError | None:
@@ -39,7 +39,9 @@ def removed_each(
             return error
         return None
 
-    with ThreadPoolExecutor(min(at_once, max(1, len(paths)))) as threads:
+    if at_once == 1 or len(paths) < 2:
+        return [attempt(path) for path in paths]
+    with ThreadPoolExecutor(min(at_once, len(paths))) as threads:
         return list(threads.map(attempt, paths))
 
 
@@ -49,12 +51,48 @@ def check_absent(storage: CopyingStorage, path: str) -> None:
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path)
 
 
-class LocalFiles(RemovingStorage, CopyingStorage):
-    """Files of this machine. Of a link the link itself is meant."""
+class LocalFiles(Storage, PublishingStorage, RemovingStorage, CopyingStorage):
+    """Files of this machine. Of a link that is removed or copied the link itself is meant."""
+
+    def read(self, path: str, start: int | None = None, end: int | None = None) -> bytes:
+        """The bytes of a file, all or from `start` up to `end`. Raises: FileNotFoundError."""
+        return _local(path).read_bytes()[start:end]
+
+    def list(self, prefix: str) -> list[str]:
+        """The names directly below a directory. Raises: FileNotFoundError where there is none."""
+        return [one.name for one in _local(prefix).iterdir()]
+
+    def write(self, path: str, data: bytes) -> None:
+        """Writes a file that is not there yet; it is on the disk, whole, when this returns."""
+        self.publish(path, data, False)
+
+    def publish(self, path: str, data: bytes, replace: bool) -> None:
+        """Writes a file that appears whole. Raises: FileExistsError."""
+        there = _local(path)
+        there.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=there.parent, prefix=".lakebed-") as folder:
+            draft = Path(folder, "draft")
+            with draft.open("wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            if replace:
+                draft.replace(there)
+            else:
+                self.copy(str(draft), path)
+        parent = os.open(there.parent, os.O_RDONLY)
+        try:
+            os.fsync(parent)
+        finally:
+            os.close(parent)
+
+    def remove(self, path: str) -> None:
+        """Deletes a file. Raises: FileNotFoundError."""
+        _local(path).unlink()
 
     def remove_files(self, paths: Sequence[str]) -> RemovalErrors:
         """Deletes files, one after the other."""
-        return removed_each(lambda path: _local(path).unlink(), paths, at_once=1)
+        return removed_each(self.remove, paths, at_once=1)
 
     def size(self, path: str) -> int | None:
         """The size of a file [bytes]; None where there is none."""
