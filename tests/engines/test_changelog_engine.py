@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from covering import each_covering_iceberg_table, each_covering_paimon_table
-from test_changes import commits
+from test_changelog import commits
 
 if TYPE_CHECKING:
     from java_engine import JavaEngine
