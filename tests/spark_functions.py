@@ -137,7 +137,8 @@ def applied(spark: SparkSession, path: str) -> bool:
     """Whether an orphan of a copy goes by its row."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(shutil.copytree(path, Path(folder, "t")))
-        bucket = next(copy.rglob("bucket-0"))
+        bucket = copy / "dt=2026-01-01/region=emea/bucket-0"
+        bucket.mkdir(parents=True)
         lost = [bucket / f"data-lost-{number}.parquet" for number in range(2)]
         for file in lost:
             file.write_bytes(b"lost")

@@ -31,6 +31,8 @@ __all__ = ["made"]
 
 pytestmark = pytest.mark.spark
 
+of_one_format = pytest.mark.parametrize("made", ["iceberg"], indirect=True)
+
 
 def read(spark: Any, rows: pa.Table, path: Path) -> Any:
     """Rows as somebody has them who wrote them to a file and looked at them."""
@@ -104,6 +106,7 @@ def parts(log: Path) -> list[str]:
     return [part.name for part in sorted(log.glob("*.jsonl"))]
 
 
+@of_one_format
 def test_each_file_is_in_the_log_before_and_after(spark, made: Made, tmp_path: Path):
     table, lost, rows = made
     ls.apply(spark, read(spark, rows, tmp_path / "rows"), table, log=tmp_path / "log")
@@ -116,6 +119,7 @@ def test_each_file_is_in_the_log_before_and_after(spark, made: Made, tmp_path: P
     assert (header["table_id"], header["shares"]) == (rows["table_id"][0].as_py(), 1)
 
 
+@of_one_format
 def test_rows_that_spark_would_make_anew_are_refused(spark, made: Made, tmp_path: Path):
     table, lost, rows = made
     ls.register(spark)
@@ -142,6 +146,7 @@ def test_rows_that_spark_would_make_anew_are_refused(spark, made: Made, tmp_path
     assert len(told(ls.apply(spark, kept, table.location, log=tmp_path / "log"))) == len(lost)
 
 
+@of_one_format
 def test_other_rows_are_refused(spark, made: Made, tmp_path: Path):
     table, lost, rows = made
     now = datetime.now(timezone.utc)
@@ -176,6 +181,7 @@ def test_other_rows_are_refused(spark, made: Made, tmp_path: Path):
     assert all(Path(path).exists() for path in lost)
 
 
+@of_one_format
 def test_another_zone_of_the_session_is_the_same_time(spark, made: Made, tmp_path: Path):
     table, lost, rows = made
     zone = spark.conf.get("spark.sql.session.timeZone")
@@ -248,6 +254,7 @@ def test_a_quarantine_is_restored(spark, made: Made, tmp_path: Path, monkeypatch
         lakebed.restore(tmp_path / "log", table)
 
 
+@of_one_format
 def test_executors_that_do_not_have_the_log_remove_nothing(
     spark, made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
