@@ -36,7 +36,7 @@ def deletes(table: Table) -> set[tuple[Any, ...]]:
 
 
 def plan(table: Table) -> list[dict[str, Any]]:
-    """Sorted, deletes of each file too: those of equal sequence numbers are planned in the order of the manifests."""
+    """Sorted, deletes of each file too: manifests order those of equal sequence numbers."""
     rows = table.plan(columns=["file_path", "delete_files", "record_count"]).to_arrow()
     planned = rows.sort_by("file_path").to_pylist()
     return [{**row, "delete_files": sorted(row["delete_files"], key=str)} for row in planned]

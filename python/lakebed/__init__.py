@@ -5,7 +5,9 @@ from __future__ import annotations
 from lakebed._native import ReadLimit, __version__
 
 # Importing lakebed loads what is asked of it alone: all of it takes several times as long as the interpreter.
-TYPE_CHECKING = False  # what type checkers take for true, without `typing`, which takes as long as all the rest
+TYPE_CHECKING = (
+    False  # what type checkers take for true, without `typing`, which takes as long as all the rest
+)
 if TYPE_CHECKING:
     from typing import Any
 
