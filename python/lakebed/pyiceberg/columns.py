@@ -36,7 +36,7 @@ from lakebed.iceberg.reading import read_manifest
 from lakebed.limits import LIMITS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 RECORDS_ARE_LISTS = "_data" in vars(Record)
 """Since PyIceberg 0.10; before, they have an attribute for each field."""
@@ -52,6 +52,8 @@ FIRST = (
     "status", "snapshot_id", "sequence_number", "file_sequence_number", "content", "file_path", "file_format",
     "partition", "record_count", "file_size_in_bytes",
 )  # fmt: skip
+_AHEAD = 256
+"""Rows of which metrics are made at once."""
 LATER = (*COUNTS, *BOUNDS, "key_metadata", "split_offsets", "equality_ids", "sort_order_id")
 """What is decoded when an entry is first asked for one of them: most of a manifest's bytes."""
 
@@ -145,6 +147,14 @@ def stored_types(schema: str) -> StoredTypes | str:
     return StoredTypes(partition, 134 in fields, no_content, fields[102].field_type)
 
 
+def _stored_types(data: bytes) -> StoredTypes:
+    """The same of a file. Raises: NotTheSameError; LakebedError."""
+    found = stored_types(header_schema(data))
+    if isinstance(found, str):
+        raise NotTheSameError(found)
+    return found
+
+
 _DAYS = (types.IntegerType, types.DateType)
 _MICROS = (types.LongType, types.TimeType, types.TimestampType, types.TimestamptzType)
 
@@ -169,22 +179,20 @@ def _is_kept(stored: Any, kind: pa.DataType) -> bool:
 class ManifestColumns:
     """The entries of a manifest, in file order, with what they inherit."""
 
-    def __init__(self, data: bytes, manifest: Any) -> None:
+    def __init__(self, data: bytes, manifest: Any, arrays: dict[str, pa.Array] | None = None) -> None:
         """Decodes what a plan looks at; the rest when it is asked for.
 
-        Args: data, of the whole file; manifest, PyIceberg's `ManifestFile`.
+        Args: data, of the whole file; manifest, PyIceberg's `ManifestFile`; arrays, all columns of some
+            of its entries where these are decoded already.
         Raises: NotTheSameError; LakebedError for what lakebed does not read.
         """
-        types_of_schema = stored_types(header_schema(data))
-        if isinstance(types_of_schema, str):
-            raise NotTheSameError(types_of_schema)
-        kinds, self._has_content, self._no_content, struct = types_of_schema
+        kinds, self._has_content, self._no_content, struct = _stored_types(data)
         self._named = {} if RECORDS_ARE_LISTS else {"struct": struct}
         self._data: bytes | None = data
         self.spec_id = manifest.partition_spec_id
         self._inherited = (manifest.added_snapshot_id, manifest.sequence_number)
         self._lists: dict[str, list[Any]] = {}
-        self._arrays = _arrays(data, FIRST)
+        self._arrays = _arrays(data, FIRST) if arrays is None else arrays
         found = self._arrays["partition"].flatten() if kinds else []
         if len(found) != len(kinds):
             raise NotTheSameError("partitions of another number of fields than stored")
@@ -193,7 +201,8 @@ class ManifestColumns:
                 raise NotTheSameError(f"a partition of {stored}")
         self._partition: Sequence[pa.Array] = found
         self._records: list[Any] = [None] * len(self)
-        self._made: dict[str, dict[int, Any]] = {}
+        self.made: dict[str, Any] = {name: {} for name in (*COUNTS, *BOUNDS)}
+        """What was made of columns that are decoded late, by row."""
         self._own: list[Any] | None = None
         if self._has_content and self._arrays["content"].null_count:
             raise NotTheSameError("nulls for what files hold")
@@ -203,10 +212,10 @@ class ManifestColumns:
         if max(self.list_of("status"), default=0) > 2 or max(contents, default=0) > 2:
             raise NotTheSameError("an unknown status or content")
         try:
-            by_text = {text: FileFormat(text) for text in set(formats)}
+            self.known_formats = {text: FileFormat(text) for text in set(formats)}
         except ValueError:
             raise NotTheSameError("an unknown file format") from None
-        self.formats = [by_text[text] for text in formats]
+        self.formats = [self.known_formats[text] for text in formats]
 
     def __len__(self) -> int:
         return len(self._arrays["status"])
@@ -289,10 +298,14 @@ class ManifestColumns:
 
     def file_values(self, row: int) -> list[Any]:
         """What PyIceberg's `DataFile` holds."""
+        made = self.made
         try:
-            later = [self.later(name, row) for name in LATER]
-        except (LakebedError, NotTheSameError):
-            later = self.read_by_pyiceberg()[row]
+            later = [made[name][row] for name in LATER]
+        except KeyError:
+            try:
+                later = [self.later(name, row) for name in LATER]
+            except (LakebedError, NotTheSameError):
+                later = self.read_by_pyiceberg()[row]
         return [
             self.content_of(row),
             self.list_of("file_path")[row],
@@ -306,12 +319,16 @@ class ManifestColumns:
     def later(self, name: str, row: int) -> Any:
         """A value of a column that is decoded late, the same object each time."""
         if name not in COUNTS and name not in BOUNDS:
-            return self.list_of(name)[row]
-        made = self._made.setdefault(name, {})
+            self.made[name] = found = self.list_of(name)
+            return found[row]
+        made = self.made[name]
         if row not in made:
-            # Of two threads that make one, both have that of the first.
-            value = self._counts(name, row) if name in COUNTS else self._bounds(name, row)
-            made.setdefault(row, value)
+            # Who asks for one row after another has the next ones made with it.
+            end = min(row + (_AHEAD if row - 1 in made else 1), len(self))
+            values = self._counts(name, row, end) if name in COUNTS else self._bounds(name, row, end)
+            for at, value in enumerate(values, row):
+                # Of two threads that make one, both have that of the first.
+                made.setdefault(at, value)
         return made[row]
 
     def read_by_pyiceberg(self) -> list[Any]:
@@ -342,20 +359,44 @@ class ManifestColumns:
             self._lists[f"metrics {name}"] = found
         return found  # type: ignore[no-any-return]
 
-    def _counts(self, name: str, row: int) -> Any:
+    def _counts(self, name: str, row: int, end: int) -> list[Any]:
+        """Those of some rows."""
         valid, ends, pairs = self._metrics(name)
-        if valid is not None and not valid[row]:
-            return None
-        first, end = ends[row], ends[row + 1]
-        return EMPTY_DICT if first == end else LazyDict([tuple(pairs[2 * first : 2 * end])])
+        begin = 2 * ends[row]
+        flat = tuple(pairs[begin : 2 * ends[end]])
+        made: list[Any] = [
+            LazyDict([flat[2 * a - begin : 2 * b - begin]]) if a < b else EMPTY_DICT
+            for a, b in pairwise(ends[row : end + 1])
+        ]
+        return _none_where_null(made, valid, row)
 
-    def _bounds(self, name: str, row: int) -> dict[int, bytes] | None:
+    def _bounds(self, name: str, row: int, end: int) -> list[Any]:
         valid, ends, keys, places, data = self._metrics(name)
-        if valid is not None and not valid[row]:
-            return None
-        first, end = ends[row], ends[row + 1]
-        cut = [data[a:b] for a, b in pairwise(places[first : end + 1].tolist())]
-        return dict(zip(keys[first:end], cut, strict=True))
+        begin = ends[row]
+        cut = [data[a:b] for a, b in pairwise(places[begin : ends[end] + 1].tolist())]
+        made: list[Any] = [
+            dict(zip(keys[a:b], cut[a - begin : b - begin], strict=True))
+            for a, b in pairwise(ends[row : end + 1])
+        ]
+        return _none_where_null(made, valid, row)
+
+
+def _none_where_null(made: list[Any], valid: list[bool] | None, first: int) -> list[Any]:
+    """Values of rows from the first on, None where there is none."""
+    if valid is None:
+        return made
+    return [value if valid[row] else None for row, value in enumerate(made, first)]
+
+
+def in_batches(data: bytes, manifest: Any) -> Iterator[ManifestColumns]:
+    """All columns of a manifest, some thousand entries at a time: memory is that of what is kept of them.
+
+    Raises: as `ManifestColumns`.
+    """
+    # Of a manifest without entries too.
+    _stored_types(data)
+    for batch in read_manifest(data, columns=(*FIRST, *LATER), threads=1).to_arrow_batch_reader():
+        yield ManifestColumns(data, manifest, dict(zip(batch.schema.names, batch.columns, strict=True)))
 
 
 def _arrays(data: bytes, columns: Sequence[str]) -> dict[str, pa.Array]:

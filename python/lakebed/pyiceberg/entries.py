@@ -21,13 +21,17 @@ def _later(position: int) -> Any:
 
     def value(self: DataFile) -> Any:
         columns = self._columns
-        if columns is not None:
-            try:
-                return columns.later(name, self._row)
-            except (LakebedError, NotTheSameError):
-                # PyIceberg's own code reads it into the list.
-                return self._data[position]
-        return self._data[position]
+        if columns is None:
+            return self._data[position]
+        try:
+            return columns.made[name][self._row]
+        except KeyError:
+            pass
+        try:
+            return columns.later(name, self._row)
+        except (LakebedError, NotTheSameError):
+            # PyIceberg's own code reads it into the list.
+            return self._data[position]
 
     return property(value, doc=f"{name} of the manifest.")
 
