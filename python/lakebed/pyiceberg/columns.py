@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from array import array as array_of
-from functools import lru_cache
+from functools import cached_property, lru_cache, partial
 from io import BytesIO
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
@@ -16,6 +15,7 @@ from pyiceberg.avro.file import AvroFile
 from pyiceberg.avro.reader import EMPTY_DICT
 from pyiceberg.avro.resolver import resolve_reader
 from pyiceberg.manifest import (
+    DATA_FILE_TYPE,
     DEFAULT_READ_VERSION,
     MANIFEST_ENTRY_SCHEMAS,
     DataFile,
@@ -34,6 +34,7 @@ from lakebed._source import resolve_source
 from lakebed.errors import LakebedError
 from lakebed.iceberg.reading import read_manifest
 from lakebed.limits import LIMITS
+from lakebed.pyiceberg.ahead import Ahead
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -42,6 +43,8 @@ RECORDS_ARE_LISTS = "_data" in vars(Record)
 """Since PyIceberg 0.10; before, they have an attribute for each field."""
 STATUSES, CONTENTS = tuple(ManifestEntryStatus), tuple(DataFileContent)
 ENTRIES = MANIFEST_ENTRY_SCHEMAS[DEFAULT_READ_VERSION]
+_FILE: Any = DATA_FILE_TYPE[DEFAULT_READ_VERSION]
+FILE_NAMES = tuple(field.name for field in _FILE.fields)
 READ_TYPES: dict[int, Any] = {-1: ManifestEntry, 2: DataFile}
 READ_ENUMS: dict[int, Any] = {0: ManifestEntryStatus, 101: FileFormat, 134: DataFileContent}
 """How PyIceberg reads a manifest of any version."""
@@ -52,8 +55,6 @@ FIRST = (
     "status", "snapshot_id", "sequence_number", "file_sequence_number", "content", "file_path", "file_format",
     "partition", "record_count", "file_size_in_bytes",
 )  # fmt: skip
-_AHEAD = 256
-"""Rows of which metrics are made at once."""
 LATER = (*COUNTS, *BOUNDS, "key_metadata", "split_offsets", "equality_ids", "sort_order_id")
 """What is decoded when an entry is first asked for one of them: most of a manifest's bytes."""
 
@@ -200,9 +201,6 @@ class ManifestColumns:
             if not _is_kept(stored, array.type):
                 raise NotTheSameError(f"a partition of {stored}")
         self._partition: Sequence[pa.Array] = found
-        self._records: list[Any] = [None] * len(self)
-        self.made: dict[str, Any] = {name: {} for name in (*COUNTS, *BOUNDS)}
-        """What was made of columns that are decoded late, by row."""
         self._own: list[Any] | None = None
         if self._has_content and self._arrays["content"].null_count:
             raise NotTheSameError("nulls for what files hold")
@@ -251,10 +249,6 @@ class ManifestColumns:
             self._lists["content"] = found
         return found
 
-    def content_of(self, row: int) -> Any:
-        """What a file holds."""
-        return CONTENTS[self.contents[row]] if self._has_content else self._no_content
-
     def inherited(self, name: str) -> list[int | None]:
         """A column of numbers that entries inherit where they leave it out."""
         found = self._lists.get(f"inherited {name}")
@@ -289,47 +283,52 @@ class ManifestColumns:
             self._lists["partition keys"] = found
         return found
 
-    def partition_of(self, row: int) -> Any:
-        """The partition of a file, the same object each time."""
-        found = self._records[row]
-        if found is None:
-            found = self._records[row] = Record(*self.partition_keys()[row], **self._named)
-        return found
+    @cached_property
+    def file_columns(self) -> tuple[Any, ...]:
+        """The values of files by row, each the same object each time, in the order of PyIceberg's fields.
+
+        Those of LATER raise when a row is asked for: LakebedError, NotTheSameError.
+        """
+        contents = [CONTENTS[one] if self._has_content else self._no_content for one in self.contents]
+        paths, partitions, *later = (
+            Ahead(len(self), partial(self._values, name)) for name in ("file_path", "partition", *LATER)
+        )
+        counts, sizes = self.list_of("record_count"), self.list_of("file_size_in_bytes")
+        return contents, paths, self.formats, partitions, counts, sizes, *later
+
+    @cached_property
+    def entry_columns(self) -> tuple[list[Any], ...]:
+        """The same of entries, but for their files."""
+        names = ("snapshot_id", "sequence_number", "file_sequence_number")
+        return [STATUSES[one] for one in self.list_of("status")], *map(self.inherited, names)
+
+    @cached_property
+    def _records(self) -> Ahead:
+        def made(first: int, end: int) -> list[list[Any]]:
+            by_row = (map(one.__getitem__, range(first, end)) for one in self.file_columns)
+            return list(map(list, zip(*by_row, strict=True)))
+
+        return Ahead(len(self), made)
 
     def file_values(self, row: int) -> list[Any]:
-        """What PyIceberg's `DataFile` holds."""
-        made = self.made
+        """What PyIceberg's `DataFile` holds, in a list of its own."""
         try:
-            later = [made[name][row] for name in LATER]
-        except KeyError:
-            try:
-                later = [self.later(name, row) for name in LATER]
-            except (LakebedError, NotTheSameError):
-                later = self.read_by_pyiceberg()[row]
-        return [
-            self.content_of(row),
-            self.list_of("file_path")[row],
-            self.formats[row],
-            self.partition_of(row),
-            self.list_of("record_count")[row],
-            self.list_of("file_size_in_bytes")[row],
-            *later,
-        ]
+            made: list[Any] = self._records[row]
+        except (LakebedError, NotTheSameError):
+            at_hand = (column[row] for column in self.file_columns[: -len(LATER)])
+            return [*at_hand, *self.read_by_pyiceberg()[row]]
+        # Of threads that ask at once, one has the list, and others have copies.
+        return made if self._records.pop(row, None) is made else list(made)
 
-    def later(self, name: str, row: int) -> Any:
-        """A value of a column that is decoded late, the same object each time."""
-        if name not in COUNTS and name not in BOUNDS:
-            self.made[name] = found = self.list_of(name)
-            return found[row]
-        made = self.made[name]
-        if row not in made:
-            # Who asks for one row after another has the next ones made with it.
-            end = min(row + (_AHEAD if row - 1 in made else 1), len(self))
-            values = self._counts(name, row, end) if name in COUNTS else self._bounds(name, row, end)
-            for at, value in enumerate(values, row):
-                # Of two threads that make one, both have that of the first.
-                made.setdefault(at, value)
-        return made[row]
+    def _values(self, name: str, first: int, end: int) -> list[Any]:
+        """Those of some rows."""
+        if name == "partition":
+            return [Record(*one, **self._named) for one in self.partition_keys()[first:end]]
+        if name in COUNTS:
+            return self._counts(name, first, end)
+        if name in BOUNDS:
+            return self._bounds(name, first, end)
+        return python_values(self.array(name).slice(first, end - first))
 
     def read_by_pyiceberg(self) -> list[Any]:
         """What lakebed refuses of metrics, such as too many of them."""
@@ -340,45 +339,35 @@ class ManifestColumns:
         return self._own
 
     def _metrics(self, name: str) -> tuple[Any, ...]:
-        """A map of all rows: which of them have one, where each begins, and what is in them."""
+        """A map of all rows: which of them have one, where each begins, its keys, and its array."""
         found: Any = self._lists.get(f"metrics {name}")
         if found is None:
             array = self.array(name)
             valid = array.is_valid().to_pylist() if array.null_count else None
-            ends, keys = integers(array.offsets), integers(array.keys)
-            if name in BOUNDS:
-                places = memoryview(array.items.buffers()[1] or b"\0" * 4).cast("i")
-                places = places[array.items.offset :]
-                data = array.items.buffers()[2]
-                found = (valid, ends, keys, places, b"" if data is None else data.to_pybytes())
-            else:
-                # As PyIceberg's reader has them: a key, its value, the next key.
-                pairs = array_of("q", bytes(16 * len(keys)))
-                pairs[::2], pairs[1::2] = array_of("q", keys), array_of("q", integers(array.items))
-                found = (valid, ends, pairs)
+            found = (valid, integers(array.offsets), array.keys, array.items)
             self._lists[f"metrics {name}"] = found
         return found  # type: ignore[no-any-return]
 
-    def _counts(self, name: str, row: int, end: int) -> list[Any]:
-        """Those of some rows."""
-        valid, ends, pairs = self._metrics(name)
-        begin = 2 * ends[row]
-        flat = tuple(pairs[begin : 2 * ends[end]])
+    def _counts(self, name: str, first: int, end: int) -> list[Any]:
+        valid, ends, keys, items = self._metrics(name)
+        begin, length = ends[first], ends[end] - ends[first]
+        # As PyIceberg's reader has them: a key, its value, the next key.
+        pairs: list[Any] = [None] * (2 * length)
+        pairs[::2], pairs[1::2] = integers(keys.slice(begin, length)), integers(items.slice(begin, length))
+        flat = tuple(pairs)
         made: list[Any] = [
-            LazyDict([flat[2 * a - begin : 2 * b - begin]]) if a < b else EMPTY_DICT
-            for a, b in pairwise(ends[row : end + 1])
+            LazyDict((flat[2 * (a - begin) : 2 * (b - begin)],)) if a < b else EMPTY_DICT
+            for a, b in pairwise(ends[first : end + 1])
         ]
-        return _none_where_null(made, valid, row)
+        return _none_where_null(made, valid, first)
 
-    def _bounds(self, name: str, row: int, end: int) -> list[Any]:
-        valid, ends, keys, places, data = self._metrics(name)
-        begin = ends[row]
-        cut = [data[a:b] for a, b in pairwise(places[begin : ends[end] + 1].tolist())]
-        made: list[Any] = [
-            dict(zip(keys[a:b], cut[a - begin : b - begin], strict=True))
-            for a, b in pairwise(ends[row : end + 1])
-        ]
-        return _none_where_null(made, valid, row)
+    def _bounds(self, name: str, first: int, end: int) -> list[Any]:
+        valid, ends, keys, items = self._metrics(name)
+        begin, length = ends[first], ends[end] - ends[first]
+        numbers, cut = integers(keys.slice(begin, length)), python_values(items.slice(begin, length))
+        pairs = zip(numbers, cut, strict=True)
+        made: list[Any] = [dict(islice(pairs, b - a)) for a, b in pairwise(ends[first : end + 1])]
+        return _none_where_null(made, valid, first)
 
 
 def _none_where_null(made: list[Any], valid: list[bool] | None, first: int) -> list[Any]:

@@ -42,7 +42,7 @@ class Metrics:
     @cached_property
     def _ids(self) -> list[int] | None:
         """The ids of each entry where all have the same in one order, as those of most manifests have."""
-        rows, (first, *_, end) = len(self.array), (*self._ends, self._ends[-1])
+        rows, first, end = len(self.array), self._ends[0], self._ends[-1]
         width = (end - first) // max(1, rows)
         if self.array.null_count or self._ends != list(range(first, end + 1, width or 1))[: rows + 1]:
             return None
@@ -112,6 +112,8 @@ def bounds(values: pa.Array, field_type: Any, kind: pa.DataType) -> pa.Array:
     """Bounds in the type of their column, none of them null. Raises: NotTheSameError."""
     if isinstance(kind, pa.BaseExtensionType):
         raise NotTheSameError(f"a bound of {field_type}, which PyIceberg's inspect does not take")
+    if not len(values):
+        return pa.array([], kind)
     lengths = pc.unique(pc.binary_length(values)).to_pylist()
     width = _FIXED_WIDTH.get(type(field_type))
     if width is not None and lengths == [width.bit_width // 8]:
@@ -145,7 +147,7 @@ def _bytes_of(values: pa.Array) -> pa.Buffer:
 
 def _decimals(values: pa.Array, lengths: list[int], field_type: Any, kind: pa.DataType) -> pa.Array:
     """Big-endian numbers of any length as Arrow has them, of 16 bytes and little-endian."""
-    if max(lengths, default=1) > 16:
+    if max(lengths) > 16:
         raise NotTheSameError(f"a bound that is no {field_type}")
     if len(lengths) > 1:
         # Those of each length, and from there back to their rows.
@@ -156,7 +158,7 @@ def _decimals(values: pa.Array, lengths: list[int], field_type: Any, kind: pa.Da
             for at, length in zip(places, lengths, strict=True)
         ]
         return pa.concat_arrays(parts).take(pc.sort_indices(pa.concat_arrays(places)))
-    count, length = len(values), lengths[0] if lengths else 0
+    count, length = len(values), lengths[0]
     stored, made = memoryview(_bytes_of(values)).tobytes(), bytearray(16 * count)
     for place in range(length):
         made[place::16] = stored[length - 1 - place :: length]
@@ -164,6 +166,6 @@ def _decimals(values: pa.Array, lengths: list[int], field_type: Any, kind: pa.Da
         made[place::16] = stored[::length].translate(_SIGNS)
     buffers = [None, pa.py_buffer(made)]
     extremes = pc.min_max(pa.Array.from_buffers(pa.decimal128(38, 0), count, buffers)).as_py().values()
-    if any(one is not None and abs(int(one)) >= 10**field_type.precision for one in extremes):
+    if any(abs(int(one)) >= 10**field_type.precision for one in extremes):
         raise NotTheSameError(f"a bound that is no {field_type}")
     return pa.Array.from_buffers(kind, count, buffers)
