@@ -1,8 +1,8 @@
-"""Objects of rows, made when they are asked for, and in blocks for whoever asks for one row after another."""
+"""Values made when they are asked for: once, or in blocks for whoever asks for one row after another."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from lakebed._below import Pause
 
@@ -12,6 +12,25 @@ if TYPE_CHECKING:
 PAUSE = Pause()
 _MOST = 4096
 """Rows of a block."""
+
+
+Made = TypeVar("Made")
+
+
+class Once(Generic[Made]):
+    """A property whose value is made once and kept. Of threads that make it at once, all have the same.
+
+    That of functools has a lock until Python 3.12, which all objects share and a fork could leave taken.
+    """
+
+    def __init__(self, make: Callable[[Any], Made]) -> None:
+        self._make = make
+        self.__doc__ = make.__doc__
+
+    def __get__(self, owner: Any, _kind: type) -> Made:
+        """The value; from then on it is the object's own attribute."""
+        made: Made = vars(owner).setdefault(self._make.__name__, self._make(owner))
+        return made
 
 
 class Ahead(dict[int, Any]):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from functools import cached_property, lru_cache, partial
+from functools import lru_cache, partial
 from io import BytesIO
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -34,7 +34,7 @@ from lakebed._source import resolve_source
 from lakebed.errors import LakebedError
 from lakebed.iceberg.reading import read_manifest
 from lakebed.limits import LIMITS
-from lakebed.pyiceberg.ahead import Ahead
+from lakebed.pyiceberg.ahead import Ahead, Once
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -283,7 +283,7 @@ class ManifestColumns:
             self._lists["partition keys"] = found
         return found
 
-    @cached_property
+    @Once
     def file_columns(self) -> tuple[Any, ...]:
         """The values of files by row, each the same object each time, in the order of PyIceberg's fields.
 
@@ -296,13 +296,13 @@ class ManifestColumns:
         counts, sizes = self.list_of("record_count"), self.list_of("file_size_in_bytes")
         return contents, paths, self.formats, partitions, counts, sizes, *later
 
-    @cached_property
+    @Once
     def entry_columns(self) -> tuple[list[Any], ...]:
         """The same of entries, but for their files."""
         names = ("snapshot_id", "sequence_number", "file_sequence_number")
         return [STATUSES[one] for one in self.list_of("status")], *map(self.inherited, names)
 
-    @cached_property
+    @Once
     def _records(self) -> Ahead:
         def made(first: int, end: int) -> list[list[Any]]:
             by_row = (map(one.__getitem__, range(first, end)) for one in self.file_columns)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array as array_of
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -12,6 +12,7 @@ from pyiceberg import types
 from pyiceberg.conversions import from_bytes
 
 from lakebed._below import NotTheSameError, integers
+from lakebed.pyiceberg.ahead import Once
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -39,7 +40,7 @@ class Metrics:
         self.array = array
         self._ends = integers(array.offsets) if len(array) else [0]
 
-    @cached_property
+    @Once
     def _ids(self) -> list[int] | None:
         """The ids of each entry where all have the same in one order, as those of most manifests have."""
         rows, first, end = len(self.array), self._ends[0], self._ends[-1]
@@ -71,7 +72,7 @@ class Metrics:
         place, width = self._ids.index(field_id), len(self._ids)
         return self._items.take(_places(place, len(self._items), width)), None
 
-    @cached_property
+    @Once
     def _rows(self) -> pa.Array:
         """The row of each pair."""
         mask = self.array.is_null() if self.array.null_count else None
@@ -82,7 +83,7 @@ class Metrics:
     def _keys(self) -> pa.Array:
         return self.array.keys[self._ends[0] : self._ends[-1]]
 
-    @cached_property
+    @Once
     def _items(self) -> pa.Array:
         return self.array.items[self._ends[0] : self._ends[-1]]
 
