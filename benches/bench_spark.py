@@ -21,7 +21,7 @@ import report
 import spark_sides
 import suite
 from corpus import Corpus, MissingInputError, Table
-from iceberg_tables import JAVA_VERSION, by_java, by_pyiceberg, with_deletes
+from iceberg_tables import by_java, by_pyiceberg, with_deletes
 from paimon_tables import java_large
 from session import Contestant, Result
 
@@ -107,8 +107,8 @@ def _contestants(corpus: Corpus, task: str, options: argparse.Namespace) -> list
 
 
 def _contestant(side: str, corpus: Corpus, task: str, master: str) -> Contestant:
-    peer = spark_sides.PAIMON_VERSION if side == "paimon" else JAVA_VERSION
-    own = version("lakebed") if side.startswith(report.REFERENCE) else peer
+    is_ours = side.startswith(report.REFERENCE)
+    own = version("lakebed") if is_ours else spark_sides.release_of(corpus.format)
     shown = f"{own}, Spark {spark_sides.pyspark_version()}"
     program = (spark_sides.__file__, side, task, master)
     return Contestant.of_python(side, task, shown, master, corpus, *program, patient=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import date, datetime, timedelta
 from functools import partial
 from io import BytesIO
@@ -76,6 +76,30 @@ def _pyiceberg_manifests(corpus: Corpus) -> Callable[[], list[list[Any]]]:
     table = pyiceberg_table(corpus)
     manifests = table.current_snapshot().manifests(table.io)
     return lambda: [one.fetch_manifest_entry(table.io, discard_deleted=False) for one in manifests]
+
+
+def _pyiceberg_objects(corpus: Corpus, values: bool = False) -> Run:
+    """The same with all fields made; with `values` each is asked for by its name, and maps by their ids."""
+    from pyiceberg.manifest import DATA_FILE_TYPE, DEFAULT_READ_VERSION
+
+    read = _pyiceberg_manifests(corpus)
+    names = [field.name for field in DATA_FILE_TYPE[DEFAULT_READ_VERSION].fields]
+
+    def run() -> Any:
+        found = read()
+        for entry in (one for entries in found for one in entries):
+            # A record makes all its fields with the first that is asked for by its place.
+            file = (entry[0], entry.data_file)[1]
+            if not values:
+                file[0]
+                continue
+            for name in names:
+                value = getattr(file, name)
+                if isinstance(value, Mapping):
+                    len(value)
+        return found
+
+    return run
 
 
 def pyiceberg_table(corpus: Corpus, properties: dict[str, str] | None = None) -> Any:
@@ -183,6 +207,36 @@ def polars_iceberg(
     return run
 
 
+def _pyiceberg_core_objects(corpus: Corpus) -> Run:
+    """Entries that are converted to PyIceberg's, as it would have to do."""
+    from pyiceberg.manifest import DataFile, DataFileContent, FileFormat, ManifestEntry, ManifestEntryStatus
+    from pyiceberg.typedef import Record
+
+    read = _pyiceberg_core_entries(corpus)
+    alike = (
+        *("file_path", "record_count", "file_size_in_bytes", "column_sizes", "value_counts"),
+        *("null_value_counts", "nan_value_counts", "lower_bounds", "upper_bounds", "key_metadata"),
+        *("split_offsets", "equality_ids", "sort_order_id"),
+    )
+
+    def converted(entry: Any) -> Any:
+        file = entry.data_file
+        return ManifestEntry.from_args(
+            status=ManifestEntryStatus(entry.status),
+            snapshot_id=entry.snapshot_id,
+            sequence_number=entry.sequence_number,
+            file_sequence_number=entry.file_sequence_number,
+            data_file=DataFile.from_args(
+                content=DataFileContent(file.content),
+                file_format=FileFormat(file.file_format.upper()),
+                partition=Record(*(value and value.value() for value in file.partition)),
+                **{name: getattr(file, name) for name in alike},
+            ),
+        )
+
+    return lambda: [[converted(entry) for entry in entries] for entries in read()]
+
+
 def _lakebed_encode(corpus: Corpus, threads: int | None) -> Run:
     """The tables have one schema and one spec."""
     import lakebed
@@ -250,6 +304,15 @@ READERS = {
         reader("pyiceberg", "entries", _pyiceberg_manifests),
         reader("pyiceberg on lakebed", "entries", _on_lakebed, read=_pyiceberg_manifests),
         reader("pyiceberg-core", "entries", _pyiceberg_core_entries),
+        *(
+            one
+            for task, values in (("objects", False), ("values", True))
+            for one in (
+                reader("pyiceberg", task, _pyiceberg_objects, values=values),
+                reader("pyiceberg on lakebed", task, _on_lakebed, read=_pyiceberg_objects, values=values),
+            )
+        ),
+        reader("pyiceberg-core", "objects", _pyiceberg_core_objects),
         *ours("projected", lakebed_entries, columns=PROJECTED),
         reader("lakebed.avro", "projected", lakebed_reads, name="avro.read", columns=PROJECTED_AVRO),
         reader("lakebed", "stats", lakebed_view, threads=1, stats=list(STATS)),

@@ -82,6 +82,7 @@ def _with_deletes(cache: Path, entries: int, given: Path | None, days: int) -> C
 
 
 READ, STREAM = ("entries", "projected", "stats"), ("stream",)
+OBJECTS = ("entries", "objects", "values")
 PLAN = ("plan", "plan-stream", "plan-partition", "plan-range")
 _MANY = (*READ, "guard", "files")
 _WIDE = {"columns": 200, "manifests": 1}
@@ -89,6 +90,9 @@ _WIDE = {"columns": 200, "manifests": 1}
 
 TABLES = [
     Table("pyiceberg", (*_MANY, *PLAN[:2], "encode"), 50_000, by_pyiceberg, quick=READ),
+    # As public timings of PyIceberg's decoder have them: https://github.com/apache/iceberg-python/issues/4007.
+    Table("pyiceberg-1k", OBJECTS, 1_000, by_pyiceberg, {"manifests": 1}),
+    Table("pyiceberg-10k", OBJECTS, 10_000, by_pyiceberg, {"manifests": 1}),
     Table("iceberg-java", (*_MANY, *PLAN, "encode"), 50_000, by_java, quick=(*_MANY, "plan", "encode")),
     Table("iceberg-zstd", (*_MANY, "encode"), 50_000, by_java, {"codec": "zstd"}, quick=READ[:1]),
     Table("iceberg-snappy", READ, 50_000, by_java, {"codec": "snappy"}),

@@ -56,6 +56,14 @@ TIMED: dict[str, set[tuple[str, str]]] = {
         ("pyiceberg", "encode"),
         ("pyiceberg-core", "entries"),
     },
+    "pyiceberg-1k": {
+        *(
+            (reader, task)
+            for task in ("objects", "values")
+            for reader in ("pyiceberg", "pyiceberg on lakebed")
+        ),
+        ("pyiceberg-core", "objects"),
+    },
     "strings-deflate": {
         *((reader, task) for task in ("entries", "projected", "encode") for reader in OURS),
         *(("polars", task) for task in ("entries", "projected", "encode")),
@@ -78,6 +86,7 @@ TIMED: dict[str, set[tuple[str, str]]] = {
     },
 }
 NEEDED = {
+    "pyiceberg-1k": "pyiceberg",
     "iceberg-parquet": "pyspark",
     "iceberg-encrypted": "pyspark",
     "strings-deflate": "polars",

@@ -14,7 +14,13 @@ ROWS_2026_01_02_EMEA = 80
 
 def test_every_example_is_tested() -> None:
     programs = {path.name for path in EXAMPLES.glob("*.py")}
-    assert programs == {"plan_pypaimon.py", "prune_partitions.py", "read_table.py", "spark_scan.py"}
+    assert programs == {
+        "plan_pyiceberg.py",
+        "plan_pypaimon.py",
+        "prune_partitions.py",
+        "read_table.py",
+        "spark_scan.py",
+    }
 
 
 def test_read_table() -> None:
@@ -28,6 +34,14 @@ def test_prune_partitions() -> None:
     printed = run(EXAMPLES / "prune_partitions.py")
     assert "2026-01-03" in printed
     assert "2026-01-02" not in printed
+
+
+def test_plan_pyiceberg() -> None:
+    pytest.importorskip("pyiceberg")
+    printed = run(EXAMPLES / "plan_pyiceberg.py")
+    assert "[4, 4, 4]" in printed
+    assert "3 files, 9 rows" in printed
+    assert "own code: {}" in printed
 
 
 def test_plan_pypaimon() -> None:

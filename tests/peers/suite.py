@@ -28,7 +28,8 @@ EXTRAS = {"pyiceberg": "[pyarrow,sql-sqlite,pandas]", "pypaimon": ""}
 NEEDED = {
     # Its fixtures are of pytest 7.
     "pyiceberg": (
-        *("pytest<8", "pytest-lazy-fixture", "pytest-mock", "pytest-timeout", "requests-mock"),
+        *("pytest<8", "pytest-lazy-fixture", "pytest-lazy-fixtures"),
+        *("pytest-mock", "pytest-timeout", "requests-mock"),
         *("moto[server]", "boto3", "fastavro", "fsspec", "pytz"),
     ),
     "pypaimon": ("pytest", "pytest-timeout", "parameterized"),

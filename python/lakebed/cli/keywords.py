@@ -70,8 +70,8 @@ OF_KEYWORDS: dict[str, Callable[..., Any]] = {
         "--kinds",
         metavar="A,B",
         callback=options.names,
-        help="Of hints, main, lists, rollback, snapshots, manifests, data_files and delete_files; "
-        "without it hints and main.",
+        help="Of hints, main, lists, rollback, snapshots, manifests, duplicates, vectors, foreign_deletes, "
+        "data_files, delete_files, sizes and metrics; without it hints and main.",
     ),
     "options": click.option(
         "--option",

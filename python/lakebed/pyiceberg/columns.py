@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from array import array as array_of
-from functools import lru_cache
+from functools import lru_cache, partial
 from io import BytesIO
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
@@ -16,6 +15,7 @@ from pyiceberg.avro.file import AvroFile
 from pyiceberg.avro.reader import EMPTY_DICT
 from pyiceberg.avro.resolver import resolve_reader
 from pyiceberg.manifest import (
+    DATA_FILE_TYPE,
     DEFAULT_READ_VERSION,
     MANIFEST_ENTRY_SCHEMAS,
     DataFile,
@@ -34,14 +34,17 @@ from lakebed._source import resolve_source
 from lakebed.errors import LakebedError
 from lakebed.iceberg.reading import read_manifest
 from lakebed.limits import LIMITS
+from lakebed.pyiceberg.ahead import Ahead, Once
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 RECORDS_ARE_LISTS = "_data" in vars(Record)
 """Since PyIceberg 0.10; before, they have an attribute for each field."""
 STATUSES, CONTENTS = tuple(ManifestEntryStatus), tuple(DataFileContent)
 ENTRIES = MANIFEST_ENTRY_SCHEMAS[DEFAULT_READ_VERSION]
+_FILE: Any = DATA_FILE_TYPE[DEFAULT_READ_VERSION]
+FILE_NAMES = tuple(field.name for field in _FILE.fields)
 READ_TYPES: dict[int, Any] = {-1: ManifestEntry, 2: DataFile}
 READ_ENUMS: dict[int, Any] = {0: ManifestEntryStatus, 101: FileFormat, 134: DataFileContent}
 """How PyIceberg reads a manifest of any version."""
@@ -145,6 +148,14 @@ def stored_types(schema: str) -> StoredTypes | str:
     return StoredTypes(partition, 134 in fields, no_content, fields[102].field_type)
 
 
+def _stored_types(data: bytes) -> StoredTypes:
+    """The same of a file. Raises: NotTheSameError; LakebedError."""
+    found = stored_types(header_schema(data))
+    if isinstance(found, str):
+        raise NotTheSameError(found)
+    return found
+
+
 _DAYS = (types.IntegerType, types.DateType)
 _MICROS = (types.LongType, types.TimeType, types.TimestampType, types.TimestamptzType)
 
@@ -169,22 +180,20 @@ def _is_kept(stored: Any, kind: pa.DataType) -> bool:
 class ManifestColumns:
     """The entries of a manifest, in file order, with what they inherit."""
 
-    def __init__(self, data: bytes, manifest: Any) -> None:
+    def __init__(self, data: bytes, manifest: Any, arrays: dict[str, pa.Array] | None = None) -> None:
         """Decodes what a plan looks at; the rest when it is asked for.
 
-        Args: data, of the whole file; manifest, PyIceberg's `ManifestFile`.
+        Args: data, of the whole file; manifest, PyIceberg's `ManifestFile`; arrays, all columns of some
+            of its entries where these are decoded already.
         Raises: NotTheSameError; LakebedError for what lakebed does not read.
         """
-        types_of_schema = stored_types(header_schema(data))
-        if isinstance(types_of_schema, str):
-            raise NotTheSameError(types_of_schema)
-        kinds, self._has_content, self._no_content, struct = types_of_schema
+        kinds, self._has_content, self._no_content, struct = _stored_types(data)
         self._named = {} if RECORDS_ARE_LISTS else {"struct": struct}
         self._data: bytes | None = data
         self.spec_id = manifest.partition_spec_id
         self._inherited = (manifest.added_snapshot_id, manifest.sequence_number)
         self._lists: dict[str, list[Any]] = {}
-        self._arrays = _arrays(data, FIRST)
+        self._arrays = _arrays(data, FIRST) if arrays is None else arrays
         found = self._arrays["partition"].flatten() if kinds else []
         if len(found) != len(kinds):
             raise NotTheSameError("partitions of another number of fields than stored")
@@ -192,8 +201,6 @@ class ManifestColumns:
             if not _is_kept(stored, array.type):
                 raise NotTheSameError(f"a partition of {stored}")
         self._partition: Sequence[pa.Array] = found
-        self._records: list[Any] = [None] * len(self)
-        self._made: dict[str, dict[int, Any]] = {}
         self._own: list[Any] | None = None
         if self._has_content and self._arrays["content"].null_count:
             raise NotTheSameError("nulls for what files hold")
@@ -203,10 +210,10 @@ class ManifestColumns:
         if max(self.list_of("status"), default=0) > 2 or max(contents, default=0) > 2:
             raise NotTheSameError("an unknown status or content")
         try:
-            by_text = {text: FileFormat(text) for text in set(formats)}
+            self.known_formats = {text: FileFormat(text) for text in set(formats)}
         except ValueError:
             raise NotTheSameError("an unknown file format") from None
-        self.formats = [by_text[text] for text in formats]
+        self.formats = [self.known_formats[text] for text in formats]
 
     def __len__(self) -> int:
         return len(self._arrays["status"])
@@ -242,10 +249,6 @@ class ManifestColumns:
             self._lists["content"] = found
         return found
 
-    def content_of(self, row: int) -> Any:
-        """What a file holds."""
-        return CONTENTS[self.contents[row]] if self._has_content else self._no_content
-
     def inherited(self, name: str) -> list[int | None]:
         """A column of numbers that entries inherit where they leave it out."""
         found = self._lists.get(f"inherited {name}")
@@ -280,39 +283,52 @@ class ManifestColumns:
             self._lists["partition keys"] = found
         return found
 
-    def partition_of(self, row: int) -> Any:
-        """The partition of a file, the same object each time."""
-        found = self._records[row]
-        if found is None:
-            found = self._records[row] = Record(*self.partition_keys()[row], **self._named)
-        return found
+    @Once
+    def file_columns(self) -> tuple[Any, ...]:
+        """The values of files by row, each the same object each time, in the order of PyIceberg's fields.
+
+        Those of LATER raise when a row is asked for: LakebedError, NotTheSameError.
+        """
+        contents = [CONTENTS[one] if self._has_content else self._no_content for one in self.contents]
+        paths, partitions, *later = (
+            Ahead(len(self), partial(self._values, name)) for name in ("file_path", "partition", *LATER)
+        )
+        counts, sizes = self.list_of("record_count"), self.list_of("file_size_in_bytes")
+        return contents, paths, self.formats, partitions, counts, sizes, *later
+
+    @Once
+    def entry_columns(self) -> tuple[list[Any], ...]:
+        """The same of entries, but for their files."""
+        names = ("snapshot_id", "sequence_number", "file_sequence_number")
+        return [STATUSES[one] for one in self.list_of("status")], *map(self.inherited, names)
+
+    @Once
+    def _records(self) -> Ahead:
+        def made(first: int, end: int) -> list[list[Any]]:
+            by_row = (map(one.__getitem__, range(first, end)) for one in self.file_columns)
+            return list(map(list, zip(*by_row, strict=True)))
+
+        return Ahead(len(self), made)
 
     def file_values(self, row: int) -> list[Any]:
-        """What PyIceberg's `DataFile` holds."""
+        """What PyIceberg's `DataFile` holds, in a list of its own."""
         try:
-            later = [self.later(name, row) for name in LATER]
+            made: list[Any] = self._records[row]
         except (LakebedError, NotTheSameError):
-            later = self.read_by_pyiceberg()[row]
-        return [
-            self.content_of(row),
-            self.list_of("file_path")[row],
-            self.formats[row],
-            self.partition_of(row),
-            self.list_of("record_count")[row],
-            self.list_of("file_size_in_bytes")[row],
-            *later,
-        ]
+            at_hand = (column[row] for column in self.file_columns[: -len(LATER)])
+            return [*at_hand, *self.read_by_pyiceberg()[row]]
+        # Of threads that ask at once, one has the list, and others have copies.
+        return made if self._records.pop(row, None) is made else list(made)
 
-    def later(self, name: str, row: int) -> Any:
-        """A value of a column that is decoded late, the same object each time."""
-        if name not in COUNTS and name not in BOUNDS:
-            return self.list_of(name)[row]
-        made = self._made.setdefault(name, {})
-        if row not in made:
-            # Of two threads that make one, both have that of the first.
-            value = self._counts(name, row) if name in COUNTS else self._bounds(name, row)
-            made.setdefault(row, value)
-        return made[row]
+    def _values(self, name: str, first: int, end: int) -> list[Any]:
+        """Those of some rows."""
+        if name == "partition":
+            return [Record(*one, **self._named) for one in self.partition_keys()[first:end]]
+        if name in COUNTS:
+            return self._counts(name, first, end)
+        if name in BOUNDS:
+            return self._bounds(name, first, end)
+        return python_values(self.array(name).slice(first, end - first))
 
     def read_by_pyiceberg(self) -> list[Any]:
         """What lakebed refuses of metrics, such as too many of them."""
@@ -323,39 +339,53 @@ class ManifestColumns:
         return self._own
 
     def _metrics(self, name: str) -> tuple[Any, ...]:
-        """A map of all rows: which of them have one, where each begins, and what is in them."""
+        """A map of all rows: which of them have one, where each begins, its keys, and its array."""
         found: Any = self._lists.get(f"metrics {name}")
         if found is None:
             array = self.array(name)
             valid = array.is_valid().to_pylist() if array.null_count else None
-            ends, keys = integers(array.offsets), integers(array.keys)
-            if name in BOUNDS:
-                places = memoryview(array.items.buffers()[1] or b"\0" * 4).cast("i")
-                places = places[array.items.offset :]
-                data = array.items.buffers()[2]
-                found = (valid, ends, keys, places, b"" if data is None else data.to_pybytes())
-            else:
-                # As PyIceberg's reader has them: a key, its value, the next key.
-                pairs = array_of("q", bytes(16 * len(keys)))
-                pairs[::2], pairs[1::2] = array_of("q", keys), array_of("q", integers(array.items))
-                found = (valid, ends, pairs)
+            found = (valid, integers(array.offsets), array.keys, array.items)
             self._lists[f"metrics {name}"] = found
         return found  # type: ignore[no-any-return]
 
-    def _counts(self, name: str, row: int) -> Any:
-        valid, ends, pairs = self._metrics(name)
-        if valid is not None and not valid[row]:
-            return None
-        first, end = ends[row], ends[row + 1]
-        return EMPTY_DICT if first == end else LazyDict([tuple(pairs[2 * first : 2 * end])])
+    def _counts(self, name: str, first: int, end: int) -> list[Any]:
+        valid, ends, keys, items = self._metrics(name)
+        begin, length = ends[first], ends[end] - ends[first]
+        # As PyIceberg's reader has them: a key, its value, the next key.
+        pairs: list[Any] = [None] * (2 * length)
+        pairs[::2], pairs[1::2] = integers(keys.slice(begin, length)), integers(items.slice(begin, length))
+        flat = tuple(pairs)
+        made: list[Any] = [
+            LazyDict((flat[2 * (a - begin) : 2 * (b - begin)],)) if a < b else EMPTY_DICT
+            for a, b in pairwise(ends[first : end + 1])
+        ]
+        return _none_where_null(made, valid, first)
 
-    def _bounds(self, name: str, row: int) -> dict[int, bytes] | None:
-        valid, ends, keys, places, data = self._metrics(name)
-        if valid is not None and not valid[row]:
-            return None
-        first, end = ends[row], ends[row + 1]
-        cut = [data[a:b] for a, b in pairwise(places[first : end + 1].tolist())]
-        return dict(zip(keys[first:end], cut, strict=True))
+    def _bounds(self, name: str, first: int, end: int) -> list[Any]:
+        valid, ends, keys, items = self._metrics(name)
+        begin, length = ends[first], ends[end] - ends[first]
+        numbers, cut = integers(keys.slice(begin, length)), python_values(items.slice(begin, length))
+        pairs = zip(numbers, cut, strict=True)
+        made: list[Any] = [dict(islice(pairs, b - a)) for a, b in pairwise(ends[first : end + 1])]
+        return _none_where_null(made, valid, first)
+
+
+def _none_where_null(made: list[Any], valid: list[bool] | None, first: int) -> list[Any]:
+    """Values of rows from the first on, None where there is none."""
+    if valid is None:
+        return made
+    return [value if valid[row] else None for row, value in enumerate(made, first)]
+
+
+def in_batches(data: bytes, manifest: Any) -> Iterator[ManifestColumns]:
+    """All columns of a manifest, some thousand entries at a time: memory is that of what is kept of them.
+
+    Raises: as `ManifestColumns`.
+    """
+    # Of a manifest without entries too.
+    _stored_types(data)
+    for batch in read_manifest(data, columns=(*FIRST, *LATER), threads=1).to_arrow_batch_reader():
+        yield ManifestColumns(data, manifest, dict(zip(batch.schema.names, batch.columns, strict=True)))
 
 
 def _arrays(data: bytes, columns: Sequence[str]) -> dict[str, pa.Array]:

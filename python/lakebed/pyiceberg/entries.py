@@ -9,27 +9,26 @@ from pyiceberg.typedef import Record
 
 from lakebed._below import NotTheSameError
 from lakebed.errors import LakebedError
-from lakebed.pyiceberg.columns import LATER, STATUSES, ManifestColumns
+from lakebed.pyiceberg.columns import FILE_NAMES, ManifestColumns
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-def _later(position: int) -> Any:
+def _value(position: int) -> Any:
     """What a record has at a position, as a property that makes no other value."""
-    name = LATER[position - 6]
 
     def value(self: DataFile) -> Any:
         columns = self._columns
         if columns is not None:
             try:
-                return columns.later(name, self._row)
+                return columns.file_columns[position][self._row]
             except (LakebedError, NotTheSameError):
                 # PyIceberg's own code reads it into the list.
                 return self._data[position]
         return self._data[position]
 
-    return property(value, doc=f"{name} of the manifest.")
+    return property(value, doc=f"{FILE_NAMES[position]} of the manifest.")
 
 
 class DataFile(manifest.DataFile):
@@ -58,45 +57,10 @@ class DataFile(manifest.DataFile):
             return object.__getattribute__(self, name)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
-    @property
-    def content(self) -> Any:
-        """What the file holds."""
-        columns = self._columns
-        return self._data[0] if columns is None else columns.content_of(self._row)
-
-    @property
-    def file_path(self) -> Any:
-        """Where it is."""
-        columns = self._columns
-        return self._data[1] if columns is None else columns.list_of("file_path")[self._row]
-
-    @property
-    def file_format(self) -> Any:
-        """The format of its rows."""
-        columns = self._columns
-        return self._data[2] if columns is None else columns.formats[self._row]
-
-    @property
-    def partition(self) -> Any:
-        """Its partition."""
-        columns = self._columns
-        return self._data[3] if columns is None else columns.partition_of(self._row)
-
-    @property
-    def record_count(self) -> Any:
-        """Its rows."""
-        columns = self._columns
-        return self._data[4] if columns is None else columns.list_of("record_count")[self._row]
-
-    @property
-    def file_size_in_bytes(self) -> Any:
-        """Its size."""
-        columns = self._columns
-        return self._data[5] if columns is None else columns.list_of("file_size_in_bytes")[self._row]
-
-    column_sizes, value_counts, null_value_counts, nan_value_counts = map(_later, range(6, 10))
-    lower_bounds, upper_bounds, key_metadata = map(_later, range(10, 13))
-    split_offsets, equality_ids, sort_order_id = map(_later, range(13, 16))
+    content, file_path, file_format, partition, record_count, file_size_in_bytes = map(_value, range(6))
+    column_sizes, value_counts, null_value_counts, nan_value_counts = map(_value, range(6, 10))
+    lower_bounds, upper_bounds, key_metadata = map(_value, range(10, 13))
+    split_offsets, equality_ids, sort_order_id = map(_value, range(13, 16))
 
     def __reduce_ex__(self, _protocol: Any) -> Any:
         """Pickles and copies are PyIceberg's own objects, which need no lakebed."""
@@ -116,13 +80,7 @@ class ManifestEntry(manifest.ManifestEntry):
         if name != "_data":
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         columns, row = self._columns, self._row
-        made = [
-            STATUSES[columns.list_of("status")[row]],
-            columns.inherited("snapshot_id")[row],
-            columns.inherited("sequence_number")[row],
-            columns.inherited("file_sequence_number")[row],
-            data_file(columns, row),
-        ]
+        made = [*(one[row] for one in columns.entry_columns), data_file(columns, row)]
         _set_data(self, made)
         return made
 

@@ -6,11 +6,10 @@ import copyreg
 from typing import TYPE_CHECKING, Any
 
 from pyiceberg import manifest
-from pyiceberg.manifest import DATA_FILE_TYPE, DEFAULT_READ_VERSION
 
 from lakebed._below import NotTheSameError
 from lakebed.errors import LakebedError
-from lakebed.pyiceberg.columns import ENTRIES, LATER, STATUSES
+from lakebed.pyiceberg.columns import ENTRIES, FILE_NAMES, LATER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
     from lakebed.pyiceberg.columns import ManifestColumns
 
 _NAMES = "_position_to_field_name"
-_FILE: Any = DATA_FILE_TYPE[DEFAULT_READ_VERSION]
-_FILE_NAMES = tuple(field.name for field in _FILE.fields)
 _ENTRY_NAMES = tuple(field.name for field in ENTRIES.fields)
 
 
@@ -53,24 +50,18 @@ class DataFile(_Later, manifest.DataFile):
     __slots__ = ("_columns", "_row")
     _columns: ManifestColumns
     _row: int
-    _later = frozenset((_NAMES, "spec_id", *_FILE_NAMES))
+    _later = frozenset((_NAMES, "spec_id", *FILE_NAMES))
 
     def _made(self, name: str) -> Any:
         columns, row = self._columns, self._row
         if name == _NAMES:
-            return _FILE_NAMES
+            return FILE_NAMES
         if name == "spec_id":
             return columns.spec_id
-        if name in LATER:
-            try:
-                return columns.later(name, row)
-            except (LakebedError, NotTheSameError):
-                return columns.read_by_pyiceberg()[row][LATER.index(name)]
-        if name == "content":
-            return columns.content_of(row)
-        if name == "partition":
-            return columns.partition_of(row)
-        return columns.formats[row] if name == "file_format" else columns.list_of(name)[row]
+        try:
+            return columns.file_columns[FILE_NAMES.index(name)][row]
+        except (LakebedError, NotTheSameError):
+            return columns.read_by_pyiceberg()[row][LATER.index(name)]
 
 
 class ManifestEntry(_Later, manifest.ManifestEntry):
@@ -87,7 +78,7 @@ class ManifestEntry(_Later, manifest.ManifestEntry):
             return _ENTRY_NAMES
         if name == "data_file":
             return data_file(columns, row)
-        return STATUSES[columns.list_of(name)[row]] if name == "status" else columns.inherited(name)[row]
+        return columns.entry_columns[_ENTRY_NAMES.index(name)][row]
 
 
 # What PyIceberg's classes do in Python when an attribute is set is too slow for each of a million files.

@@ -24,7 +24,6 @@ from lakebed.iceberg.reading import read_manifest_list
 from lakebed.pyiceberg import inspection, scans
 from lakebed.pyiceberg.columns import (
     FileInMemory,
-    ManifestColumns,
     default_at,
     file_bytes,
     header_schema,
@@ -75,8 +74,8 @@ def replacements() -> list[Replacement]:
     @wraps(files_own)
     def _get_files_from_manifest(self: Any, manifest_list: Any, data_file_filter: Any = None) -> Any:
         def made() -> Any:
-            columns = ManifestColumns(file_bytes(self.tbl.io, manifest_list.manifest_path), manifest_list)
-            return inspection.files(self, columns, manifest_list, data_file_filter)
+            data = file_bytes(self.tbl.io, manifest_list.manifest_path)
+            return inspection.files(self, data, manifest_list, data_file_filter)
 
         table = BELOW.answered("inspect", made) if BELOW.is_installed else None
         return files_own(self, manifest_list, data_file_filter) if table is None else table

@@ -13,7 +13,8 @@ from pyiceberg.typedef import KeyDefaultDict
 from pyiceberg.types import strtobool
 from pyiceberg.utils.concurrent import ExecutorFactory
 
-from lakebed._below import NotTheSameError, Pause
+from lakebed._below import NotTheSameError
+from lakebed.pyiceberg.ahead import PAUSE
 from lakebed.pyiceberg.columns import FileInMemory, file_bytes
 from lakebed.pyiceberg.deletes import FIRST_NUMBER, delete_index
 from lakebed.pyiceberg.installing import BELOW
@@ -29,7 +30,6 @@ PLANNER: Any = getattr(tables, "ManifestGroupPlanner", tables.DataScan)
 """What makes a plan of manifests: before 0.12 the scan itself."""
 _HAS_RESIDUALS = hasattr(PLANNER, "_build_residual_evaluator")
 """Whether tasks say what is left of a filter in their partition: since 0.9."""
-_PAUSE = Pause()
 
 
 class _Found(NamedTuple):
@@ -54,7 +54,7 @@ def plan_files(
     if manifest_entry_filter is not None:
         # It looks at each entry.
         raise NotTheSameError("a filter of entries")
-    with _PAUSE:
+    with PAUSE:
         return _planned(planner, manifests)
 
 

@@ -233,41 +233,39 @@ def repair_plan(self: Table, kinds: Sequence[str] | None = None, **given: Unpack
             what the commit changed, by manifests that are left; where the numbers that the snapshot records
             do not agree with it, nobody knows. "snapshots": those before the current one whose lists are gone
             or damaged are removed; nobody acts on one that a branch or tag names, and of Paimon on one that
-            is not among the earliest, or that another branch or a consumer needs.
-            "rollback": where the snapshot's list or
-            a manifest cannot be read, the table goes back to the last snapshot that is whole, which Paimon
-            has as a new one. "manifests": those that are not there or are damaged are left out of the list;
-            of deletes nobody knows which rows they took out, and Paimon's manifests of a snapshot are one
-            repair, since only the snapshot says how many rows there are. "duplicates": files that are listed
-            more than once, whose rows are returned as often, are listed once. "vectors": those of a data
-            file that has more than one become one with all their rows (Iceberg). "foreign_deletes": deletes
-            of a single data file that are listed in another partition or spec are listed in its (Iceberg).
-            "data_files": files that are not there are taken out of the table. "delete_files": likewise delete
-            files and deletion vectors, whose rows are returned again; of equality deletes nobody knows how
-            many. "sizes": sizes and numbers of rows that data files (Parquet, ORC, Avro) contradict are
-            recorded as the files have them; where row ids follow from the numbers, only lower ones are.
-            "metrics": likewise counts and bounds of columns that are missing, though the table keeps them, or
-            that the footer contradicts: of the file's rows a filter may have left out any. Bounds that are
-            wider than the file's are right. In Paimon only those of files of the table's schema, which
-            statistics are kept by, and of tables with keys only missing ones.
+            is not among the earliest, or that another branch or a consumer needs. "rollback": where the
+            snapshot's list or a manifest cannot be read, the table goes back to the last snapshot that is
+            whole, which Paimon has as a new one. "manifests": those that are not there or are damaged are
+            left out of the list; of deletes nobody knows which rows they took out, and Paimon's manifests of
+            a snapshot are one repair, since only the snapshot says how many rows there are. "duplicates":
+            files that are listed more than once, whose rows are returned as often, are listed once.
+            "vectors": those of a data file that has more than one become one with all their rows (Iceberg).
+            "foreign_deletes": deletes of a single data file that are listed in another partition or spec are
+            listed in its (Iceberg). "data_files": files that are not there are taken out of the table.
+            "delete_files": likewise delete files and deletion vectors, whose rows are returned again; of
+            equality deletes nobody knows how many. "sizes": sizes and numbers of rows that data files
+            (Parquet, ORC, Avro) contradict are recorded as the files have them; where row ids follow from the
+            numbers, only lower ones are. "metrics": likewise counts and bounds of columns that are missing,
+            though the table keeps them, or that the footer contradicts: of the file's rows a filter may have
+            left out any. Bounds that are wider than the file's are right. In Paimon only those of files of
+            the table's schema, which statistics are kept by, and of tables with keys only missing ones.
     Returns: `file_path` utf8 of what is wrong or absent, `kind` utf8, `problem` utf8, `repair` utf8,
         `rows_lost` and `rows_back` int64 (null: nobody knows), `snapshot_id` int64 (where the table will be,
         of a rollback; of lists the one that names them), `content_offset` int64 of a vector within its file,
-        `file_size_in_bytes` int64 as
-        recorded; then `modified_at` and the columns `table_id`, `planned_at` and `plan` of `orphans`.
+        `file_size_in_bytes` int64 as recorded; then `modified_at` and the columns `table_id`, `planned_at`
+        and `plan` of `orphans`.
     Raises: SchemaError for kinds that there are not, and PredicateError, at once; when read, OSError where
         the storage does not say whether a file is there, and LocationError where none of several data files
-        is: they may be on another storage; as `files` and `deletes`; UnsupportedError and
-        EncryptionError for manifests, and for footers of data files, that only another version or another key
-        reads: they are not damaged.
+        is: they may be on another storage; as `files` and `deletes`; UnsupportedError and EncryptionError for
+        manifests, and for footers of data files, that only another version or another key reads: they are not
+        damaged.
     Cost: "hints" a listing; "snapshots" all lists; "lists", where one is gone, these, the manifests of the
         snapshot before and those that no list names; "rollback" and "manifests" each manifest of the
-        snapshot, and of those before it
-        until one is whole; "duplicates" the manifests, twice where there are some, some bytes of memory for
-        each file, and a plan where there are deletes too; "vectors" and "foreign_deletes" the manifests
-        twice, and memory for each delete; "data_files" and "delete_files" their paths, and a request for
-        each; "sizes" and "metrics" those of `describe_files`. Memory is that of the rows, and of metrics that
-        are to be recorded.
+        snapshot, and of those before it until one is whole; "duplicates" the manifests, twice where there are
+        some, some bytes of memory for each file, and a plan where there are deletes too; "vectors" and
+        "foreign_deletes" the manifests twice, and memory for each delete; "data_files" and "delete_files"
+        their paths, and a request for each; "sizes" and "metrics" those of `describe_files`. Memory is that
+        of the rows, and of metrics that are to be recorded.
     Source: Paimon's `RemoveUnexistingFilesAction.java`, `RemoveUnexistingManifestsAction.java`; Iceberg's
         `SnapshotSummary.java`, `ManageSnapshots.java`, `StreamingDelete.java`, `DeleteFileIndex.java`,
         `ParquetMetrics.java`.
