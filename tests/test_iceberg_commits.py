@@ -110,6 +110,9 @@ def test_appends_deletes_and_rewrites(version: int, tmp_path: Path):
         "total-delete-files": "0",
         "who": "me",
     }
+    (manifest,) = table.manifests().to_arrow()["path"].to_pylist()
+    written = lakebed.iceberg.read_manifest(manifest).to_arrow()
+    assert written["snapshot_id"].to_pylist() == [first] * 3, "as Java writes it, not left to be inherited"
     table = table.append_files(files(3, 4))
     assert live(table) == [f"data/{n}.parquet" for n in range(5)]
     assert table.at(snapshot=first or 0).files().to_arrow().num_rows == 3

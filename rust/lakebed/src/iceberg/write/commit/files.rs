@@ -239,7 +239,7 @@ impl StateChange for FileChange {
         let filter = self.filter.as_deref().map(|text| FileFilter::new(text, &types)).transpose()?;
         let targets = self.targets(base)?;
         let given = |given: &Option<InputFiles>| match given {
-            Some(given) => entries_of(given, base, self.data_sequence_number),
+            Some(given) => entries_of(given, base, uncommitted.snapshot_id(), self.data_sequence_number),
             None => Ok(Vec::new()),
         };
         let (data, deletes) = (given(&self.data)?, given(&self.deletes)?);

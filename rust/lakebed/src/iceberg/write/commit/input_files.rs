@@ -240,7 +240,7 @@ pub(super) fn written_path(base: &Base, path: &str) -> String {
     format!("{}/{path}", base.metadata.location)
 }
 
-/// The ADDED entries of the files, by spec.
+/// The ADDED entries of the files in a snapshot, by spec.
 ///
 /// # Errors
 /// `Location` for a path that readers of the table would refuse; `Argument` for a spec that the table does not
@@ -249,6 +249,7 @@ pub(super) fn written_path(base: &Base, path: &str) -> String {
 pub(super) fn entries_of(
     given: &InputFiles,
     base: &Base,
+    snapshot_id: i64,
     data_sequence_number: Option<i64>,
 ) -> Result<Vec<(i32, RecordBatch)>> {
     let files = &given.files;
@@ -263,6 +264,8 @@ pub(super) fn entries_of(
         }
         let column: ArrayRef = match spec.column {
             "status" => Arc::new(Int32Array::from_value(ADDED, rows)),
+            // Entries could inherit it, but Java and PyIceberg write it, and PyIceberg before 0.12 needs it.
+            "snapshot_id" => Arc::new(Int64Array::from_value(snapshot_id, rows)),
             "content" if given.content == ManifestContent::Data => Arc::new(Int32Array::from_value(0, rows)),
             "sequence_number" if given.content == ManifestContent::Data => {
                 Arc::new(Int64Array::from(vec![data_sequence_number; rows]))
