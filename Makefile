@@ -19,6 +19,10 @@ DOCS := $(VENV)/docs
 # and checks more, what is measured and shown is what users get.
 CHECKED := $(VENV)/.wheel-checked
 RELEASED := $(VENV)/.wheel-released
+# Where it does not matter which: the one that is there, else what is compiled sooner.
+EITHER := $(if $(wildcard $(RELEASED)),$(RELEASED),$(CHECKED))
+# A compiler shows how far it is on terminals alone.
+QUIET := $(if $(MAKE_TERMERR),,--quiet)
 
 # Workers of pytest: one a core, but each may have a JVM.
 PYTEST := $(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist loadgroup --no-loadscope-reorder
@@ -149,7 +153,7 @@ bench-check: $(TOOLS) ## Compare two result files by ratios: OLD=… NEW=… as 
 bench-instructions: $(TOOLS) ## Count the instructions of the decode loops against those recorded (needs valgrind)
 	$(BIN)/python benches/instructions.py
 
-demo: $(RELEASED) ## Show both sample tables on the command line, then through a local Spark
+demo: $(EITHER) ## Show both sample tables on the command line, then through a local Spark
 	PATH="$(CURDIR)/$(BIN):$$PATH" examples/demo.sh $(SAMPLE) $(ICEBERG) $(ICEBERG_WRITTEN)
 	$(BIN)/python examples/spark_scan.py
 
@@ -190,11 +194,13 @@ $(DOCS)/.installed: constraints-docs.txt $(PYTHON)
 
 # No build isolation: maturin is the pinned one, already there.
 $(RELEASED): $(TOOLS) $(WHEEL_INPUTS)
+	@echo 'compiling the wheel that users get, as one program: five to ten minutes, in silence'
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install -q -c constraints.txt --no-build-isolation .
 	@rm -f $(CHECKED) && touch $@
 
 $(CHECKED): $(TOOLS) $(WHEEL_INPUTS)
 	@rm -rf build/checked
-	$(BIN)/maturin build --quiet --locked --profile dev --features toy --interpreter $(PYO3_PYTHON) --out build/checked
+	@echo 'compiling lakebed as its tests use it, slower than the wheel of `make release`: minutes once, seconds after a change'
+	$(BIN)/maturin build $(QUIET) --locked --profile dev --features toy --interpreter $(PYO3_PYTHON) --out build/checked
 	.ci/install.sh $(BIN)/python --no-deps --reinstall build/checked/lakebed-*.whl
 	@rm -f $(RELEASED) && touch $@

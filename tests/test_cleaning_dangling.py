@@ -36,8 +36,10 @@ def deletes(table: Table) -> set[tuple[Any, ...]]:
 
 
 def plan(table: Table) -> list[dict[str, Any]]:
+    """Sorted, deletes of each file too: manifests order those of equal sequence numbers."""
     rows = table.plan(columns=["file_path", "delete_files", "record_count"]).to_arrow()
-    return list(rows.sort_by("file_path").to_pylist())
+    planned = rows.sort_by("file_path").to_pylist()
+    return [{**row, "delete_files": sorted(row["delete_files"], key=str)} for row in planned]
 
 
 def outcomes(done: lakebed.Cleanup) -> list[tuple[str, str, str | None]]:

@@ -59,13 +59,13 @@ def refused(table: Table, log: Path) -> None:
 
 
 # Snapshots, by their places, whose lists nobody knows: the one before has expired or has no list, manifests
-# that a caller appended leave the snapshot to the list, and rewritten manifests lack row ids.
+# that a caller appended leave the snapshot to the list, and rewritten or older manifests lack row ids.
 NOT_KNOWN = {
     "append_manifest_v2": {2},
     "dv_v3": {3},
     "expired_v2": {0, 1},
     "inline_manifests_v1": {1},
-    "row_lineage_v3": {6},
+    "row_lineage_v3": {2, 6},
     "upgrade_v1_v2_v3": {5},
 }
 

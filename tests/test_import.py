@@ -22,6 +22,15 @@ def test_importing_lakebed_loads_nothing_heavy():
     assert loaded_by("import lakebed") == set()
 
 
+def test_importing_lakebed_loads_none_of_its_modules_before_they_are_asked_for():
+    code = "import sys, lakebed; print(*(name for name in sys.modules if name.startswith('lakebed')))"
+    assert set(printed("-c", code).split()) == {"lakebed", "lakebed._native"}
+    assert printed("-c", "import lakebed; print('open_table' in dir(lakebed), lakebed.avro.__name__)") == (
+        "True lakebed.avro\n"
+    )
+    assert printed("-c", "import lakebed; print(getattr(lakebed, 'opentable', None))") == "None\n"
+
+
 def test_help_needs_click_alone():
     code = """
 import contextlib, io

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from typing import TYPE_CHECKING
 
 from lakebed._text import printable
@@ -52,7 +51,9 @@ def table(
 
 def escape(text: str) -> str:
     """The text as HTML shows it."""
-    return html.escape(printable(text), quote=True)
+    from html import escape  # which loads all names of HTML's entities
+
+    return escape(printable(text), quote=True)
 
 
 def _cell(text: str, side: str) -> str:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import shlex
-import tarfile
 import tempfile
-from importlib import resources
 from pathlib import Path
 
 import click
@@ -42,6 +40,9 @@ def command(folder: Path | None) -> None:
 
 def _unpack(folder: Path) -> None:
     """Raises: click.UsageError where the tables are there already; OSError."""
+    import tarfile
+    from importlib import resources
+
     there = [name for name in _FOLDERS.values() if (folder / name).exists()]
     if there:
         raise click.UsageError(f"{folder / there[0]} is there already: give another folder, or none")

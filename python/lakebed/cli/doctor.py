@@ -8,7 +8,7 @@ from itertools import groupby
 import click
 
 from lakebed.advice import Finding
-from lakebed.cli import environment, options, render
+from lakebed.cli import options, render
 
 
 @click.command("doctor")
@@ -27,6 +27,8 @@ def command(timeout: float, output: str) -> None:
     Credentials are named, never shown. Catalogs of PyIceberg's configuration are loaded; else no server is
     asked. Exits with 1 where something does not work; what is merely not installed is no problem.
     """
+    from lakebed.cli import environment
+
     with render.progress("looking"):
         checks = list(environment.checks(timeout))
     wrong = [check for check in checks if check.state == environment.PROBLEM]
