@@ -74,14 +74,17 @@ def encodable(argument: str, text: str) -> str:
 
 
 @contextlib.contextmanager
-def needing(extra: str) -> Iterator[None]:
-    """Says how to install what the block imports. Raises: ImportError."""
+def needing(extra: str, *modules: str) -> Iterator[None]:
+    """Says how to install what the block imports: these modules, or the one that is called as its extra.
+
+    Raises: ImportError.
+    """
     try:
         yield
     except ModuleNotFoundError as error:
-        if error.name != extra:
+        if error.name is None or error.name not in (modules or (extra,)):
             raise
-        raise ImportError(f"{extra} is not installed: pip install 'lakebed[{extra}]'") from error
+        raise ImportError(f"{error.name} is not installed: pip install 'lakebed[{extra}]'") from error
 
 
 def one_of(argument: str, value: str, words: Sequence[str]) -> str:

@@ -27,6 +27,7 @@ __all__ = [
     "Place",
     "ReadLimit",
     "Scan",
+    "ScanTasks",
     "Share",
     "Table",
     "View",
@@ -405,6 +406,22 @@ class Scan:
     def job(self, bounds: object) -> JobPlan | None: ...
     @property
     def is_light(self) -> bool: ...
+
+@final
+class ScanTasks:
+    """The scan tasks of an Iceberg table at its snapshot. A share is the places of manifests, into how many
+    shares their files are divided, and which of them it is.
+    """
+
+    def __new__(cls, table: Table, asked: object) -> ScanTasks: ...
+    @staticmethod
+    def with_schema(table: Table, schema_id: int | None) -> Table: ...
+    @staticmethod
+    def schema_id(table: Table) -> int: ...
+    @staticmethod
+    def field_ids(table: Table, names: Sequence[str], case_sensitive: bool) -> list[int]: ...
+    def shares(self, first: int, end: int, most_files: int) -> list[tuple[int, int, int, int]]: ...
+    def text(self, share: tuple[int, int, int, int] | None) -> str: ...
 
 @final
 class JobPlan:

@@ -141,6 +141,23 @@ class SnapshotNotFoundError(LakebedError, LookupError):
     """The table has no such snapshot, tag or branch. Kind: `snapshot-not-found`."""
 
 
+class PlanRequestError(LakebedError, ValueError):
+    """What a client of a REST catalog asked a planner for is no request that there is.
+
+    Kind: `argument`, with the key as `field`.
+    """
+
+
+class PlanNotFoundError(LakebedError, LookupError):
+    """The id of a plan that this catalog has not, or no longer. Kind: `plan-id`."""
+
+
+class PlanTaskNotFoundError(LakebedError, LookupError):
+    """A plan task that this catalog did not make for this table: forged, changed, too old, of another table
+    or secret; or what it was made of is gone. Kind: `plan-task`.
+    """
+
+
 class CommitConflictError(LakebedError):
     """Other writers were first, and nothing of this commit is left.
 

@@ -26,11 +26,14 @@ import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.iceberg.AddedRowsScanTask;
 import org.apache.iceberg.AppendFiles;
 import org.apache.iceberg.BaseTable;
+import org.apache.iceberg.CatalogProperties;
 import org.apache.iceberg.ChangelogScanTask;
 import org.apache.iceberg.ContentFile;
 import org.apache.iceberg.ContentScanTask;
@@ -78,9 +81,11 @@ import org.apache.iceberg.TableUtil;
 import org.apache.iceberg.UpdatePartitionSpec;
 import org.apache.iceberg.UpdatePartitionStatistics;
 import org.apache.iceberg.UpdateSchema;
+import org.apache.iceberg.catalog.TableIdentifier;
 import org.apache.iceberg.data.IcebergGenerics;
 import org.apache.iceberg.data.Record;
 import org.apache.iceberg.data.TableMigrationUtil;
+import org.apache.iceberg.expressions.Binder;
 import org.apache.iceberg.expressions.Evaluator;
 import org.apache.iceberg.expressions.Expression;
 import org.apache.iceberg.expressions.ExpressionParser;
@@ -97,6 +102,7 @@ import org.apache.iceberg.io.OutputFile;
 import org.apache.iceberg.mapping.MappingUtil;
 import org.apache.iceberg.mapping.NameMapping;
 import org.apache.iceberg.mapping.NameMappingParser;
+import org.apache.iceberg.rest.RESTCatalog;
 import org.apache.iceberg.rest.responses.PlanTableScanResponseParser;
 import org.apache.iceberg.types.Conversions;
 import org.apache.iceberg.types.Type;
@@ -152,6 +158,7 @@ public final class IcebergEngine {
             case "expire" -> expire(request);
             case "add_partition_stats" -> addPartitionStats(request);
             case "answer" -> answered(request);
+            case "remote" -> remote(request);
             case "filtered" -> filtered(request);
             case "as_of" -> asOf(request);
             case "planned" -> planned(request);
@@ -501,6 +508,73 @@ public final class IcebergEngine {
             planned.forEach(task -> own.add(task(task)));
         }
         found.put("own", own);
+        return found;
+    }
+
+    /**
+     * A scan as the REST catalog at {@code uri} plans it for Java's client, and as Java itself does, with the kind of
+     * table that the client has.
+     */
+    private static Map<String, Object> remote(JsonNode request) throws Exception {
+        try (RESTCatalog catalog = new RESTCatalog()) {
+            catalog.setConf(new Configuration());
+            catalog.initialize("lake", Map.of(CatalogProperties.URI, request.get("uri").asText()));
+            Table table = catalog.loadTable(TableIdentifier.parse(request.get("table").asText()));
+            Map<String, Object> found = new LinkedHashMap<>();
+            found.put("kind", table.getClass().getSimpleName());
+            found.put("answered", planned(table, request));
+            found.put("own", planned(moved(request), request));
+            return found;
+        }
+    }
+
+    private static List<Map<String, Object>> planned(Table table, JsonNode request) throws Exception {
+        TableScan scan = table.newScan().caseSensitive(request.path("case_sensitive").asBoolean(true));
+        if (request.hasNonNull("snapshot")) {
+            scan = scan.useSnapshot(request.get("snapshot").asLong());
+        }
+        if (request.has("filter")) {
+            scan = scan.filter(ExpressionParser.fromJson(request.get("filter").toString(), scan.schema()));
+        }
+        List<String> stats = new ArrayList<>();
+        request.path("stats").forEach(name -> stats.add(name.asText()));
+        if (!stats.isEmpty()) {
+            scan = scan.includeColumnStats(stats);
+        }
+        List<Map<String, Object>> found = new ArrayList<>();
+        try (CloseableIterable<FileScanTask> tasks = scan.planFiles()) {
+            for (FileScanTask task : tasks) {
+                Map<String, Object> row = task(task);
+                // A client reads literals of residuals without the types of their columns.
+                Expression residual = Expressions.rewriteNot(task.residual());
+                row.put("residual", Binder.bind(scan.schema().asStruct(), residual, true).toString());
+                if (!stats.isEmpty()) {
+                    row.put("metrics", metrics(task.file()));
+                }
+                found.add(row);
+            }
+        }
+        return found;
+    }
+
+    private static List<String> metrics(DataFile file) {
+        return Stream.of(
+                        file.columnSizes(), file.valueCounts(), file.nullValueCounts(), file.nanValueCounts(),
+                        hex(file.lowerBounds()), hex(file.upperBounds()))
+                .map(metric -> metric == null ? "none" : new TreeMap<>(metric).toString())
+                .toList();
+    }
+
+    private static Map<Integer, String> hex(Map<Integer, ByteBuffer> bounds) {
+        if (bounds == null) {
+            return null;
+        }
+        Map<Integer, String> found = new TreeMap<>();
+        bounds.forEach((id, bound) -> {
+            byte[] bytes = new byte[bound.remaining()];
+            bound.duplicate().get(bytes);
+            found.put(id, HexFormat.of().formatHex(bytes));
+        });
         return found;
     }
 

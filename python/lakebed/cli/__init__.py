@@ -10,7 +10,20 @@ from typing import Any, NoReturn
 import click
 
 from lakebed import __version__
-from lakebed.cli import avro, cleaning, demo, doctor, find, health, mcp, report, rewriting, show, views
+from lakebed.cli import (
+    avro,
+    cleaning,
+    demo,
+    doctor,
+    find,
+    health,
+    mcp,
+    report,
+    rewriting,
+    serve_plans,
+    show,
+    views,
+)
 from lakebed.cli.failures import one_line, warnings_as_lines
 from lakebed.cli.watching import watched
 
@@ -25,7 +38,7 @@ _GROUPS = (
     ("Its history", ("snapshots", "growth", "file-history", "refs", "schemas", "changelogs")),
     ("What it keeps", ("verify", "reachable", "orphans", "expire-plan", "apply", "restore", "rewrite-paths")),
     ("Its metadata", ("manifests", "entries", "indexes", "metadata", "avro")),
-    ("Beside tables", ("demo", "doctor", "mcp")),
+    ("Beside tables", ("demo", "doctor", "mcp", "serve-plans")),
 )
 
 
@@ -95,7 +108,7 @@ def cli() -> None:
     """  # noqa: D301 - click's mark of lines that stay as they are
 
 
-for _command in (report, find, rewriting, avro, demo, doctor, mcp):
+for _command in (report, find, rewriting, avro, demo, doctor, mcp, serve_plans):
     cli.add_command(_command.command)
 for _cleaning in (cleaning.apply, cleaning.restore):
     cli.add_command(_cleaning)

@@ -27,7 +27,8 @@ def decode_expression(
         expression: its JSON as text, or as `json.loads` gives it: the `filter` of a request for a plan, the
             `residual-filter` of a task. Each test may be of either form: of a `term`, or of `left` and
             `right` or a `child`, which may name columns by `id`.
-        table: whose columns it names: values are read as those of the columns' types, bytes as hex.
+        table: whose columns it names: values are read as those of the columns' types, bytes as hex;
+            dates may be numbers of days, other times of microseconds, as Java's clients send them.
         case_sensitive: whether names are compared as they are written.
     Returns: the filter on the table's columns as they are called in it. A negated order (`not` of `lt`, …)
         matches null and NaN where it is of operands, as the specification has it, and not where it is of a

@@ -12,6 +12,7 @@ mod error;
 mod experimental;
 mod iceberg;
 mod iceberg_commit;
+mod iceberg_tasks;
 mod interpreter;
 mod job;
 mod location;
@@ -49,6 +50,7 @@ mod _native {
             FileChangeKind, IcebergAction, Isolation, iceberg_commit, iceberg_create_table, iceberg_fields,
             iceberg_layout, iceberg_stage,
         },
+        iceberg_tasks::ScanTasks,
         interpreter::interruptibly,
         job::{Job, JobPlan, Share, divisible, read_share},
         location::{check_locations, location_of, scheme_family, without_credentials, without_secrets},

@@ -169,7 +169,7 @@ impl Scan {
 
     /// As the objects that `json.loads` makes.
     fn scan_tasks<'py>(&self, py: Python<'py>, form: Form) -> PyResult<Bound<'py, PyAny>> {
-        let answer = detached(py, || Ok(self.0.scan_tasks(form.0)?.to_string()))?;
+        let answer = detached(py, || self.0.scan_tasks(form.0))?;
         warn(py, &self.0.notes())?;
         py.import("json")?.call_method1("loads", (answer,))
     }

@@ -83,7 +83,7 @@ pub trait Distributed: Scan {
     /// # Errors
     /// Those of reading the plan; `Unsupported` for other scans, and where Iceberg's expressions cannot
     /// express the residual of the filter.
-    fn scan_tasks(&self, _form: ExpressionForm) -> Result<serde_json::Value> {
+    fn scan_tasks(&self, _form: ExpressionForm) -> Result<String> {
         Err(no_scan_tasks())
     }
 }

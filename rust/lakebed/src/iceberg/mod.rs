@@ -33,4 +33,5 @@ pub mod write;
 
 pub use encryption::{Keys, SealedKey};
 pub use paths::TableFormat;
+pub use scan::{ScanTasks, TasksRequest, TasksShare};
 pub use table::Table;

@@ -324,7 +324,7 @@ pub(crate) trait Format: LakeTable + Clone + 'static {
     ///
     /// # Errors
     /// `Unsupported`; those of the plan.
-    fn scan_tasks(_scan: &ViewScan<Self>, _form: ExpressionForm) -> Result<serde_json::Value> {
+    fn scan_tasks(_scan: &ViewScan<Self>, _form: ExpressionForm) -> Result<String> {
         Err(no_scan_tasks())
     }
 

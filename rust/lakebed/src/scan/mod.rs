@@ -29,7 +29,7 @@ pub use share::{Content, DivisibleManifest, divisible};
 pub(crate) use share::{Part, headers};
 pub(crate) use source::EntrySource;
 pub(crate) use stream::{ManifestSource, ManifestStream};
-pub(crate) use view_scan::{DELETE_ID, NumberedRows, ViewScan};
+pub(crate) use view_scan::{NumberedRows, ViewScan};
 
 use coalesced::CoalescedBatches;
 

@@ -111,7 +111,7 @@ impl<F: Format> Distributed for ViewScan<F> {
         Ok(Box::new(NumberedRows::new(ViewScan::new(self.table.clone(), View::Deletes, options)?)))
     }
 
-    fn scan_tasks(&self, form: ExpressionForm) -> Result<serde_json::Value> {
+    fn scan_tasks(&self, form: ExpressionForm) -> Result<String> {
         F::scan_tasks(self, form)
     }
 
@@ -128,7 +128,7 @@ impl<F: Format> Distributed for ViewScan<F> {
 }
 
 /// The column of the numbers by which [`super::DeletesAs::Ids`] names deletes.
-pub(crate) const DELETE_ID: &str = "delete_id";
+const DELETE_ID: &str = "delete_id";
 
 /// The rows of a scan with their numbers, from 0, in an added first column `delete_id`.
 pub(crate) struct NumberedRows<S> {

@@ -138,7 +138,7 @@ impl Distributed for FilteredView {
         self.scan.deletes()
     }
 
-    fn scan_tasks(&self, _form: ExpressionForm) -> Result<serde_json::Value> {
+    fn scan_tasks(&self, _form: ExpressionForm) -> Result<String> {
         let message = "a plan of a filter on the view's own columns is none that a REST catalog answers";
         Err(Error::new(ErrorKind::Unsupported, message))
     }

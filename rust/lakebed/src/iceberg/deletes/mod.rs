@@ -18,6 +18,7 @@
 mod build;
 mod equality;
 mod marks;
+mod narrowed;
 mod sequence;
 mod single;
 mod spans;
@@ -32,6 +33,7 @@ use arrow_array::{Int64Array, RecordBatch, StringArray};
 pub(crate) use build::{DELETE_INPUT, DeleteIndexBuilder};
 use equality::EqualityDeletes;
 pub(crate) use marks::{MarkedDeletes, compared_ids, comparing, sent_deletes};
+pub(crate) use narrowed::FileKeys;
 use sequence::SequencedDeletes;
 pub(crate) use single::{SINGLE_INPUT, links, wrong};
 pub(crate) use stats::EqualityField;

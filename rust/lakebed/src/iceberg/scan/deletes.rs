@@ -53,12 +53,7 @@ impl LiveDeletes {
         for entries in entries_of(table, program, manifests, threads) {
             deletes.push(&entries?)?;
         }
-        let ids = deletes.index.equality_ids();
-        let mut schemas = vec![Arc::clone(&types.schema)];
-        if ids.iter().any(|id| types.schema.field_by_id(*id).is_none()) {
-            schemas.extend(table.schemas()?.into_values().rev());
-        }
-        deletes.finish(&schemas)
+        deletes.finish_of(table, types)
     }
 }
 
@@ -68,8 +63,18 @@ pub(super) fn delete_program(
     filter: Option<&str>,
     decoding: Decoding,
 ) -> Result<EntryProgram> {
-    let shown = SHOWN.iter().map(|(_, column)| *column).filter(|column| !DELETE_INPUT.contains(column));
-    let columns: Vec<&str> = DELETE_INPUT.into_iter().chain(shown).collect();
+    delete_program_with(types, filter, decoding, &SHOWN.map(|(_, column)| column))
+}
+
+/// The same, with these columns of entries besides.
+pub(super) fn delete_program_with(
+    types: TableTypes,
+    filter: Option<&str>,
+    decoding: Decoding,
+    columns: &[&'static str],
+) -> Result<EntryProgram> {
+    let more = columns.iter().copied().filter(|column| !DELETE_INPUT.contains(column));
+    let columns: Vec<&str> = DELETE_INPUT.into_iter().chain(more).collect();
     let view = own_view(Role::LiveDeletes, &types, &columns, None)?;
     EntryProgram::of_view(Role::LiveDeletes, view, types, filter, decoding)
 }
@@ -99,6 +104,19 @@ impl DeletesBuilder {
             shown.push(shown_of(entries)?);
         }
         Ok(())
+    }
+
+    /// The deletes of a table. Older schemas are read where the table's lacks a column that is compared.
+    ///
+    /// # Errors
+    /// Those of reading them.
+    pub(super) fn finish_of(self, table: &Table, types: &TableTypes) -> Result<LiveDeletes> {
+        let ids = self.index.equality_ids();
+        let mut schemas = vec![Arc::clone(&types.schema)];
+        if ids.iter().any(|id| types.schema.field_by_id(*id).is_none()) {
+            schemas.extend(table.schemas()?.into_values().rev());
+        }
+        self.finish(&schemas)
     }
 
     /// The deletes. The types of compared columns are those of the first of `schemas` that has the column.

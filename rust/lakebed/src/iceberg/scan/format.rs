@@ -213,7 +213,7 @@ impl Format for Table {
         super::job(scan, bounds)
     }
 
-    fn scan_tasks(scan: &ViewScan<Table>, form: ExpressionForm) -> Result<serde_json::Value> {
+    fn scan_tasks(scan: &ViewScan<Table>, form: ExpressionForm) -> Result<String> {
         scan.answer(form)
     }
 

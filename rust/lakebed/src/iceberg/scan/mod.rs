@@ -15,6 +15,7 @@ mod repairs;
 mod residual;
 mod rest;
 mod rows;
+mod tasks;
 mod vectors;
 mod verify;
 
@@ -27,6 +28,7 @@ pub(super) use plan::Plan;
 use program::EntryProgram;
 pub(super) use rebuilt::RebuiltList;
 pub(super) use rows::rows_of;
+pub use tasks::{ScanTasks, TasksRequest, TasksShare};
 
 use super::table::Table;
 use super::view::{DATA_FILE_COUNT, DATA_FILES, EntryView, POSITIONS, refs, schemas, snapshots};

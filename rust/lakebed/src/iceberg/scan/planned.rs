@@ -12,9 +12,10 @@ use super::program::EntryProgram;
 use super::residual::Residuals;
 use crate::error::Result;
 use crate::iceberg::deletes::{DataFiles, DeleteIndex};
-use crate::iceberg::table::Table;
+use crate::iceberg::manifest_list::ManifestFile;
+use crate::iceberg::table::{Table, TableTypes};
 use crate::iceberg::view::Role;
-use crate::record::typed;
+use crate::record::{find, typed};
 use crate::scan::{Batches, DeletesAs, EntrySource, Format, ScanOptions, threads};
 use crate::view::{batch, lists, planned_deletes, with_columns};
 
@@ -56,17 +57,8 @@ pub(super) fn stream(table: &Table, options: &ScanOptions) -> Result<Batches> {
         false => None,
     };
     let manifests = Plan::of_list(table, list, filter)?.of_role(program.role);
-    let residuals = Residuals::of(&program, filter, types)?;
-    let matching = Arc::new(PlanRowBuilder::new(program, deletes, options.deletes)?);
-    let source = EntrySource::new(Arc::clone(&matching.program), table.clone());
-    let own = Arc::clone(&matching);
-    let source = source.opening(move |program, manifest| {
-        let (own, path, recorded) = (Arc::clone(&own), manifest.path.to_owned(), manifest.recorded);
-        let entries = residuals.beside(program.entries(manifest)?, recorded)?;
-        let rows = entries.flat_map(move |entries| own.numbered(entries));
-        Ok(Box::new(rows.map(move |rows| rows.map_err(|error| error.in_file(&path)))))
-    });
-    Ok(matching.shown(source.stream(manifests, options)))
+    let matching = PlanRowBuilder::new(program, deletes, options.deletes)?;
+    matching.rows_of(table, types, manifests, options, Ok)
 }
 
 /// Makes rows of the plan from data entries, once the deletes are known.
@@ -76,6 +68,8 @@ pub(super) struct PlanRowBuilder {
     /// All deletes in full, where rows do not have their numbers.
     deletes: Option<StructArray>,
     schema: SchemaRef,
+    /// Columns of entries that rows have besides.
+    carried: &'static [&'static str],
 }
 
 impl PlanRowBuilder {
@@ -92,15 +86,51 @@ impl PlanRowBuilder {
         };
         let schema = shown(program.view.schema(), shown_as);
         let attach = Arc::new(Attach { index, column: shown_as.column() });
-        Ok(PlanRowBuilder { program: Arc::new(program), attach, deletes, schema })
+        Ok(PlanRowBuilder { program: Arc::new(program), attach, deletes, schema, carried: &[] })
+    }
+
+    /// The same, whose rows also have these columns of entries, after their own; the program decodes them.
+    pub(super) fn carrying(self, carried: &'static [&'static str]) -> PlanRowBuilder {
+        PlanRowBuilder { carried, ..self }
+    }
+
+    /// The rows of data manifests, of whose entries those are left that `kept` leaves.
+    ///
+    /// # Errors
+    /// Those of resolving the residuals; the batches add those of reading.
+    pub(super) fn rows_of(
+        self,
+        table: &Table,
+        types: TableTypes,
+        manifests: Vec<ManifestFile>,
+        options: &ScanOptions,
+        kept: impl Fn(RecordBatch) -> Result<RecordBatch> + Clone + Send + Sync + 'static,
+    ) -> Result<Batches> {
+        let residuals = Residuals::of(&self.program, options.table_filter.as_deref(), types)?;
+        let matching = Arc::new(self);
+        let source = EntrySource::new(Arc::clone(&matching.program), table.clone());
+        let own = Arc::clone(&matching);
+        let source = source.opening(move |program, manifest| {
+            let (own, path, recorded) = (Arc::clone(&own), manifest.path.to_owned(), manifest.recorded);
+            let kept = kept.clone();
+            let entries = Box::new(program.entries(manifest)?.map(move |entries| kept(entries?)));
+            let entries = residuals.beside(entries, recorded)?;
+            let rows = entries.flat_map(move |entries| own.numbered(entries));
+            Ok(Box::new(rows.map(move |rows| rows.map_err(|error| error.in_file(&path)))))
+        });
+        Ok(matching.shown(source.stream(manifests, options)))
     }
 
     /// The rows of some entries with their residuals, in pieces, with deletes as numbers.
     fn numbered(&self, entries: Result<RecordBatch>) -> impl Iterator<Item = Result<RecordBatch>> + use<> {
         let cuts = entries.and_then(|entries| Cuts::new(Arc::clone(&self.attach), entries));
         let (cuts, error) = cuts.map_or_else(|error| (None, Some(Err(error))), |cuts| (Some(cuts), None));
-        let program = Arc::clone(&self.program);
-        cuts.into_iter().flatten().chain(error).map(move |entries| program.rows(&entries?, ""))
+        let (program, carried) = (Arc::clone(&self.program), self.carried);
+        cuts.into_iter().flatten().chain(error).map(move |entries| {
+            let entries = entries?;
+            let carried = carried.iter().map(|name| Ok((*name, find(&entries, name)?)));
+            with_columns(&program.rows(&entries, "")?, carried.collect::<Result<_>>()?)
+        })
     }
 
     /// Replaces the numbers of deletes by the form that is requested.

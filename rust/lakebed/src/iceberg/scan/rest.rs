@@ -1,14 +1,17 @@
-//! A plan as the answer of a REST catalog (Iceberg's REST specification, `CompletedPlanningResult`;
-//! `TableScanResponseParser.java`, `ContentFileParser.java`).
+//! Scan tasks as the JSON of a REST catalog (Iceberg's REST specification, `ScanTasks`; `TableScanResponseParser.java`,
+//! `ContentFileParser.java`).
 
 use std::collections::HashMap;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, Int32Array, ListArray, RecordBatch, StringArray, StructArray};
+use arrow_array::{
+    Array, ArrayRef, BooleanArray, Int32Array, ListArray, MapArray, RecordBatch, StringArray, StructArray,
+};
+use arrow_select::filter::filter_record_batch;
 use serde_json::{Map, Value, json};
 
 use super::Scan;
-use crate::distributed::Distributed;
+use super::tasks::{ScanTasks, TasksRequest};
 use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::fields::{EQUALITY_DELETES, PARTITION, POSITION_DELETES};
 use crate::iceberg::partition::PartitionSpec;
@@ -17,20 +20,20 @@ use crate::iceberg::table::TableTypes;
 use crate::iceberg::types::Type;
 use crate::iceberg::value::to_json;
 use crate::record::{column, find, typed};
-use crate::scan::{self, DELETE_ID, DeletesAs, ExpressionForm, RESIDUAL, ScanOptions};
+use crate::scan::{DeletesAs, ExpressionForm, RESIDUAL};
 use crate::view::View;
 
 /// A key of a file in the answer, the column that it is read from, and the type of its values or items.
 type Key = (&'static str, &'static str, Type);
 
-const OF_BOTH: [Key; 4] = [
+const OF_BOTH: [Key; 5] = [
     ("file-path", "file_path", Type::String),
     ("spec-id", "spec_id", Type::Int),
     ("record-count", "record_count", Type::Long),
     ("file-size-in-bytes", "file_size_in_bytes", Type::Long),
-];
-const OF_DATA: [Key; 4] = [
     ("key-metadata", "key_metadata", Type::Binary),
+];
+const OF_DATA: [Key; 3] = [
     ("split-offsets", "split_offsets", Type::Long),
     ("sort-order-id", "sort_order_id", Type::Int),
     ("first-row-id", "first_row_id", Type::Long),
@@ -41,75 +44,173 @@ const OF_DELETES: [Key; 4] = [
     ("content-size-in-bytes", "content_size_in_bytes", Type::Long),
     ("equality-ids", "equality_ids", Type::Int),
 ];
+/// The metrics of columns: maps by the ids of fields.
+const METRICS: [Key; 6] = [
+    ("column-sizes", "column_sizes", Type::Long),
+    ("value-counts", "value_counts", Type::Long),
+    ("null-value-counts", "null_value_counts", Type::Long),
+    ("nan-value-counts", "nan_value_counts", Type::Long),
+    ("lower-bounds", "lower_bounds", Type::Binary),
+    ("upper-bounds", "upper_bounds", Type::Binary),
+];
 const FILE_FORMAT: &str = "file_format";
 const CONTENT: &str = "content";
 
+/// The columns of a plan that the answer needs.
+pub(super) const PLAN_COLUMNS: [&str; 12] = [
+    "file_path",
+    "spec_id",
+    "record_count",
+    "file_size_in_bytes",
+    "key_metadata",
+    "split_offsets",
+    "sort_order_id",
+    "first_row_id",
+    FILE_FORMAT,
+    PARTITION,
+    "delete_ids",
+    RESIDUAL,
+];
+/// The columns of entries besides, where metrics are wanted.
+pub(super) const CARRIED: [&str; 6] =
+    ["column_sizes", "value_counts", "null_value_counts", "nan_value_counts", "lower_bounds", "upper_bounds"];
+/// The columns of deletes that the answer needs.
+pub(super) const DELETE_COLUMNS: [&str; 12] = [
+    CONTENT,
+    "file_path",
+    "spec_id",
+    "record_count",
+    "file_size_in_bytes",
+    "key_metadata",
+    FILE_FORMAT,
+    PARTITION,
+    "referenced_data_file",
+    "content_offset",
+    "content_size_in_bytes",
+    "equality_ids",
+];
+
 impl Scan {
-    /// The plan as the JSON object of a completed planning result.
+    /// The plan as the JSON text of a completed planning result.
     ///
     /// # Errors
     /// Those of its rows; `Argument` where the scan is not a plan; `Unsupported` for a filter that Iceberg's
     /// expressions cannot express.
     ///
-    /// Cost: the plan and its deletes, and the object in memory.
-    pub(super) fn answer(&self, form: ExpressionForm) -> Result<Value> {
-        let types = self.table.types()?;
-        let mut numbers = Numbers::default();
-        let mut tasks: Vec<Value> = Vec::new();
-        let mut residuals = Residuals { types: &types, form, known: HashMap::new() };
-        for rows in scan::Scan::stream(&self.shown_in_answer()?)? {
-            let rows = rows?;
-            let files = files(&rows, &types, &OF_DATA)?;
-            let ids = column::<ListArray>(&rows, DeletesAs::Ids.column())?;
-            let texts = column::<StringArray>(&rows, RESIDUAL)?;
-            for (row, file) in files.into_iter().enumerate() {
-                let deletes = ids.value(row);
-                let deletes = numbers.of(typed::<Int32Array>(&deletes, DeletesAs::Ids.column())?.values());
-                let residual = residuals.of(texts.is_valid(row).then(|| texts.value(row)))?;
-                tasks.push(task(file, deletes, residual));
-            }
-        }
-        Ok(json!({
-            "status": "completed",
-            "delete-files": self.delete_files(&numbers, &types)?,
-            "file-scan-tasks": tasks,
-        }))
-    }
-
-    /// The same plan with the columns that the answer needs.
-    fn shown_in_answer(&self) -> Result<Scan> {
+    /// Cost: the plan and its deletes, and the text in memory.
+    pub(super) fn answer(&self, form: ExpressionForm) -> Result<String> {
         if !matches!(self.view, View::Plan) {
             return Err(Error::new(ErrorKind::Argument, "only plans can be answers of a REST catalog"));
         }
-        let own = [FILE_FORMAT, PARTITION, DeletesAs::Ids.column(), RESIDUAL];
-        let keys = OF_BOTH.iter().chain(&OF_DATA).map(|(_, column, _)| *column);
-        let options = ScanOptions {
-            columns: Some(keys.chain(own).map(str::to_owned).collect()),
-            stats: None,
-            deletes: DeletesAs::Ids,
-            ..self.options.clone()
+        let request = TasksRequest {
+            filter: self.options.table_filter.clone(),
+            row_limit: self.options.row_limit,
+            limit: self.options.limit,
+            threads: self.options.threads,
+            form,
+            ..TasksRequest::default()
         };
-        // Its notes are those of this scan.
-        Ok(Scan { table: self.table.clone(), ..Scan::new(self.table.clone(), View::Plan, options)? })
+        let tasks = ScanTasks::noting(self.table.clone(), request)?.text(None)?;
+        Ok(format!("{{\"status\":\"completed\",{}", tasks.trim_start_matches('{')))
+    }
+}
+
+/// The text of scan tasks, made row by row.
+pub(super) struct TasksText<'a> {
+    types: &'a TableTypes,
+    stats: &'a [i32],
+    residuals: Residuals<'a>,
+    numbers: Numbers,
+    tasks: String,
+}
+
+impl<'a> TasksText<'a> {
+    /// No tasks yet; `stats` are the ids of the columns whose metrics files have.
+    pub(super) fn new(types: &'a TableTypes, stats: &'a [i32], form: ExpressionForm) -> TasksText<'a> {
+        let residuals = Residuals { types, form, known: HashMap::new() };
+        TasksText { types, stats, residuals, numbers: Numbers::default(), tasks: String::new() }
     }
 
-    /// The deletes that files refer to, in the order of their numbers.
-    fn delete_files(&self, numbers: &Numbers, types: &TableTypes) -> Result<Vec<Value>> {
-        let mut found = vec![Value::Null; numbers.0.len()];
-        if found.is_empty() {
-            return Ok(found);
+    /// Adds rows of a plan, with [`PLAN_COLUMNS`], and [`CARRIED`] where metrics are wanted.
+    ///
+    /// # Errors
+    /// `Unsupported` for what Iceberg's expressions or JSON cannot express, and for an unknown partition spec.
+    pub(super) fn push(&mut self, rows: &RecordBatch) -> Result<()> {
+        let mut files = files(rows, self.types, &OF_DATA)?;
+        if !self.stats.is_empty() {
+            put_metrics(&mut files, rows, self.stats)?;
         }
-        for rows in self.deletes()?.stream()? {
-            let rows = rows?;
-            let ids = column::<Int32Array>(&rows, DELETE_ID)?.values();
-            for (id, file) in ids.iter().zip(files(&rows, types, &OF_DELETES)?) {
-                if let Some(place) = numbers.0.get(id).and_then(|number| found.get_mut(*number)) {
-                    *place = Value::Object(file);
+        let ids = column::<ListArray>(rows, DeletesAs::Ids.column())?;
+        let texts = column::<StringArray>(rows, RESIDUAL)?;
+        for (row, file) in files.into_iter().enumerate() {
+            let deletes = ids.value(row);
+            let deletes = self.numbers.of(typed::<Int32Array>(&deletes, DeletesAs::Ids.column())?.values());
+            let residual = self.residuals.of(texts.is_valid(row).then(|| texts.value(row)))?;
+            append(&mut self.tasks, &task(file, deletes, residual));
+        }
+        Ok(())
+    }
+
+    /// The text, given all deletes in the order of their numbers in the plan, with [`DELETE_COLUMNS`].
+    ///
+    /// # Errors
+    /// As [`TasksText::push`].
+    pub(super) fn finish(self, deletes: &[RecordBatch]) -> Result<String> {
+        let found = self.delete_files(deletes)?;
+        let mut text = String::new();
+        found.iter().for_each(|file| append(&mut text, file));
+        Ok(format!("{{\"delete-files\":[{text}],\"file-scan-tasks\":[{}]}}", self.tasks))
+    }
+
+    /// The deletes that files refer to, in the order of their numbers in the answer.
+    fn delete_files(&self, deletes: &[RecordBatch]) -> Result<Vec<Value>> {
+        let mut found = vec![Value::Null; self.numbers.0.len()];
+        let mut first = 0_i32;
+        for rows in deletes {
+            let number = |row: usize| {
+                let id = i32::try_from(row).ok().and_then(|row| first.checked_add(row));
+                id.and_then(|id| self.numbers.0.get(&id)).copied()
+            };
+            let places: Vec<Option<usize>> = (0..rows.num_rows()).map(number).collect();
+            let named: BooleanArray = places.iter().map(|place| Some(place.is_some())).collect();
+            let named = files(&filter_record_batch(rows, &named)?, self.types, &OF_DELETES)?;
+            for (place, file) in places.into_iter().flatten().zip(named) {
+                if let Some(there) = found.get_mut(place) {
+                    *there = Value::Object(file);
                 }
             }
+            // The index counted them before.
+            first = first.saturating_add(i32::try_from(rows.num_rows()).unwrap_or(i32::MAX));
         }
         Ok(found)
     }
+}
+
+/// Adds an item to the text of a list.
+fn append(list: &mut String, item: &Value) {
+    if !list.is_empty() {
+        list.push(',');
+    }
+    list.push_str(&item.to_string());
+}
+
+/// Puts metrics of columns beside the files of rows: for each kind that was recorded an object with the ids of fields
+/// and their values.
+fn put_metrics(files: &mut [Map<String, Value>], rows: &RecordBatch, ids: &[i32]) -> Result<()> {
+    for (key, name, ty) in &METRICS {
+        let maps = column::<MapArray>(rows, name)?;
+        let keys = typed::<Int32Array>(maps.keys(), name)?;
+        for (row, file) in files.iter_mut().enumerate().filter(|(row, _)| maps.is_valid(*row)) {
+            let entries = maps.value(row);
+            let first = maps.value_offsets().get(row).and_then(|start| usize::try_from(*start).ok());
+            let known = keys.slice(first.unwrap_or_default(), entries.len());
+            let wanted: BooleanArray = known.values().iter().map(|id| Some(ids.contains(id))).collect();
+            let values = arrow_select::filter::filter(entries.column(1), &wanted)?;
+            let keys: Vec<i32> = known.values().iter().copied().filter(|id| ids.contains(id)).collect();
+            file.insert((*key).to_owned(), json!({ "keys": keys, "values": to_json(&values, ty)? }));
+        }
+    }
+    Ok(())
 }
 
 /// The number in the answer of each delete that files refer to, by its number in the plan.

@@ -1,9 +1,10 @@
-//! Filters on a table's columns, as expressions in Iceberg's JSON and as the SQL text of filters.
+//! What REST catalogs are sent, on a table's columns: names, and filters as expressions in Iceberg's JSON, or as SQL
+//! text.
 
 use serde_json::Value;
 
 use super::Table;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::iceberg::prune::{Names, Pruner};
 use crate::predicate::Predicate;
 use crate::scan::ExpressionForm;
@@ -24,5 +25,29 @@ impl Table {
     pub fn expression_of(&self, filter: &str, form: ExpressionForm) -> Result<Value> {
         let types = self.types()?;
         Pruner::new(filter, &types)?.filter.expression(&types.schema, form)
+    }
+
+    /// The ids of the columns with these full names, of any level; `element`, `key` and `value` name what lists and
+    /// maps have.
+    ///
+    /// # Errors
+    /// `UnknownColumn`; `Argument` for several that only differ in case, where that is ignored.
+    pub fn field_ids(&self, names: &[String], compared: Names) -> Result<Vec<i32>> {
+        let of = |name: &String| {
+            let exact = self.schema().field_by_name(name);
+            let mut like = self.schema().fields_like(name).filter(|_| compared == Names::AnyCase);
+            match (exact, like.next(), like.next()) {
+                (Some(field), ..) | (None, Some(field), None) => Ok(field.id),
+                (None, Some(_), Some(_)) => {
+                    let message = format!("several columns are called {name:?} when case is ignored");
+                    Err(Error::new(ErrorKind::Argument, message).in_field(name))
+                }
+                (None, None, _) => {
+                    let message = format!("the table has no column {name:?}");
+                    Err(Error::new(ErrorKind::UnknownColumn, message).in_field(name))
+                }
+            }
+        };
+        names.iter().map(of).collect()
     }
 }

@@ -89,6 +89,19 @@ impl Table {
         }
     }
 
+    /// The table at its snapshot, with another of its schemas; the current one for `None`.
+    ///
+    /// # Errors
+    /// `Required` for a schema that the table no longer has.
+    pub fn with_schema(&self, id: Option<i32>) -> Result<Table> {
+        let id = id.unwrap_or(self.metadata.current_schema_id);
+        let schema = match self.metadata.schema(id) {
+            Some(schema) => Arc::clone(schema),
+            None => self.schema_of_id(id)?,
+        };
+        Ok(Table { schema, ..self.clone() })
+    }
+
     fn pinned_at(&self, tag: Option<&str>, id: i64) -> Result<Table> {
         let metadata = self.read_snapshot(Some(id))?;
         let Some(snapshot) = metadata.snapshot(id).cloned() else {

@@ -9,15 +9,15 @@ use crate::iceberg::prune::Names;
 use crate::iceberg::prune::bind::named;
 use crate::iceberg::transform::Transform;
 use crate::iceberg::types::{FieldRef, Schema, Type};
-use crate::iceberg::value::text::parse_hex;
+use crate::iceberg::value::text::{Unit, parse_hex, write_timestamp};
 use crate::json::{depth_of, parse, roomy};
 use crate::predicate::{Call, Literal, Operator, Predicate, Term};
-use crate::text::write_date;
+use crate::text::{WallClock, write_date};
 
 impl Predicate {
     /// The filter of an expression in Iceberg's JSON, of [`Logic::TwoValued`](crate::predicate::Logic::TwoValued), on
     /// columns of `schema`. Values are read as those of the columns' types: bytes are in hex, dates may be numbers of
-    /// days.
+    /// days, other times of microseconds.
     ///
     /// Of tests of a `term`, a negated order does not match null, as in Iceberg's `RewriteNot.java`; of tests of
     /// operands it does, and NaN, as the specification has it.
@@ -328,6 +328,14 @@ fn literal(json: &Value, ty: &Type) -> Result<Literal> {
             write_date(&mut text, days).map_err(|_| refused("a date out of range"))?;
             Literal::Date(text)
         }
+        (
+            Value::Number(number),
+            Type::Time | Type::Timestamp | Type::Timestamptz | Type::TimestampNs | Type::TimestamptzNs,
+        ) => {
+            let micros =
+                number.as_i64().ok_or_else(|| refused("a time is a text, or a number of microseconds"))?;
+            time_of(micros, ty).ok_or_else(|| refused("a time out of range"))?
+        }
         (Value::Number(number), _) => Literal::Number(number.to_string()),
         (Value::String(text), Type::Binary | Type::Fixed(_)) => {
             Literal::Binary(parse_hex(text).ok_or_else(|| refused("bytes are pairs of hexadecimal digits"))?)
@@ -346,4 +354,18 @@ fn literal(json: &Value, ty: &Type) -> Result<Literal> {
         (Value::Null, _) => return Err(refused("nothing is compared with null: is-null tests for it")),
         (Value::Array(_) | Value::Object(_), _) => return Err(refused("a list or an object is no constant")),
     })
+}
+
+/// A time of that type, which Java's clients write as a number of microseconds, also where it has nanoseconds
+/// (`Literals.LongLiteral`). `None` beyond the calendar.
+fn time_of(micros: i64, ty: &Type) -> Option<Literal> {
+    let mut text = String::new();
+    if *ty == Type::Time {
+        (0..86_400_000_000).contains(&micros).then_some(())?;
+        WallClock::from_epoch(micros, Unit::Micros.per_second()).write_clock(&mut text, 0).ok()?;
+        return Some(Literal::Time(text));
+    }
+    let is_zoned = matches!(ty, Type::Timestamptz | Type::TimestamptzNs);
+    write_timestamp(&mut text, micros, Unit::Micros, is_zoned).ok()?;
+    Some(Literal::Timestamp(text))
 }
