@@ -19,10 +19,6 @@ DOCS := $(VENV)/docs
 # and checks more, what is measured and shown is what users get.
 CHECKED := $(VENV)/.wheel-checked
 RELEASED := $(VENV)/.wheel-released
-# Where it does not matter which: the one that is there, else what is compiled sooner.
-EITHER := $(if $(wildcard $(RELEASED)),$(RELEASED),$(CHECKED))
-# A compiler shows how far it is on terminals alone.
-QUIET := $(if $(MAKE_TERMERR),,--quiet)
 
 # Workers of pytest: one a core, but each may have a JVM.
 PYTEST := $(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist loadgroup --no-loadscope-reorder
@@ -153,7 +149,7 @@ bench-check: $(TOOLS) ## Compare two result files by ratios: OLD=… NEW=… as 
 bench-instructions: $(TOOLS) ## Count the instructions of the decode loops against those recorded (needs valgrind)
 	$(BIN)/python benches/instructions.py
 
-demo: $(EITHER) ## Show both sample tables on the command line, then through a local Spark
+demo: $(or $(wildcard $(RELEASED)),$(CHECKED)) ## Show both sample tables on the command line, then through a local Spark
 	PATH="$(CURDIR)/$(BIN):$$PATH" examples/demo.sh $(SAMPLE) $(ICEBERG) $(ICEBERG_WRITTEN)
 	$(BIN)/python examples/spark_scan.py
 
@@ -182,8 +178,7 @@ $(TOOLS): $(PYTHON) constraints.txt pyproject.toml
 
 # The same interpreter and wheel, another Spark.
 $(SPARK_35)/.installed: constraints-spark-3.5.txt $(TOOLS)
-	rm -rf $(SPARK_35)
-	.ci/install.sh $(BIN)/python --no-deps --target $(SPARK_35) -r constraints-spark-3.5.txt
+	rm -rf $(SPARK_35) && .ci/install.sh $(BIN)/python --no-deps --target $(SPARK_35) -r constraints-spark-3.5.txt
 	@touch $@
 
 # An environment of its own: what builds pages is nothing that tests may meet.
@@ -199,8 +194,7 @@ $(RELEASED): $(TOOLS) $(WHEEL_INPUTS)
 	@rm -f $(CHECKED) && touch $@
 
 $(CHECKED): $(TOOLS) $(WHEEL_INPUTS)
-	@rm -rf build/checked
-	@echo 'compiling lakebed as its tests use it, slower than the wheel of `make release`: minutes once, seconds after a change'
-	$(BIN)/maturin build $(QUIET) --locked --profile dev --features toy --interpreter $(PYO3_PYTHON) --out build/checked
+	@rm -rf build/checked; echo 'compiling lakebed as tests use it, slower than by `make release`: minutes once, then seconds'
+	$(BIN)/maturin build $(if $(MAKE_TERMERR),,--quiet) --locked --profile dev --features toy --interpreter $(PYO3_PYTHON) --out build/checked
 	.ci/install.sh $(BIN)/python --no-deps --reinstall build/checked/lakebed-*.whl
 	@rm -f $(RELEASED) && touch $@

@@ -36,7 +36,8 @@ def counted(files: list[Row], column: str) -> Row:
     for file in files:
         stats = file["stats"][column]
         pair = (ordered(stats["lower_bound"]), ordered(stats["upper_bound"]))
-        if all(bound is not None and bound == bound for bound in pair):
+        # What is no value, and what contradicts itself, bounds nothing.
+        if all(bound is not None and bound == bound for bound in pair) and pair[0] <= pair[1]:
             bounds.append(pair)
         else:
             values, nulls, nans = (stats[name] for name in ("value_count", "null_count", "nan_count"))
@@ -91,6 +92,22 @@ def test_both_zeros_are_one_value(kind: str, form: str, tmp_path: Path) -> None:
     check(table.open())
     (row,) = rows(table.open().overlap())
     assert (row["average_depth"], row["max_depth"], row["sorted_depth"]) == (2, 2, 2)
+
+
+def test_bounds_that_contradict_each_other_bound_nothing(tmp_path: Path) -> None:
+    pairs = [(5, 2), (1, 3), (2, 2)]
+    bounds = [
+        {"lower_bounds": {1: a.to_bytes(4, "little")}, "upper_bounds": {1: b.to_bytes(4, "little")}}
+        for a, b in pairs
+    ]
+    table = MadeTable(tmp_path / "t", (1, "x", "int"))
+    table.commit(
+        table.manifest(*(entry(1, f"{n}.parquet", snapshot_id=1, **one) for n, one in enumerate(bounds)))
+    )
+    check(table.open())
+    (row,) = rows(table.open().overlap())
+    assert (row["unbounded_file_count"], row["average_depth"], row["max_depth"]) == (1, 1.5, 2)
+    assert "within the bounds of 1.5 of 3 files" in str(table.open().plan(where="x = 2").explain())
 
 
 def test_columns_conditions_and_limits() -> None:

@@ -146,12 +146,13 @@ impl FileBounds {
         };
         let converter = RowConverter::new(vec![SortField::new(lower.data_type().clone())])?;
         let comparable = |bounds| Ok::<_, Error>(converter.convert_columns(&[with_one_zero(bounds)?])?);
-        Ok(FileBounds {
-            is_bounded: (0..stats.len()).map(has_bounds).collect(),
-            is_empty: (0..stats.len()).map(has_none).collect(),
-            lower: comparable(lower)?,
-            upper: comparable(upper)?,
-        })
+        let (is_empty, is_bounded) =
+            ((0..stats.len()).map(has_none).collect(), (0..stats.len()).map(has_bounds));
+        let (lower, upper) = (comparable(lower)?, comparable(upper)?);
+        // Where they contradict each other, the values may be anywhere.
+        let agree = |(row, is_bounded): (usize, bool)| is_bounded && lower.row(row) <= upper.row(row);
+        let is_bounded = is_bounded.enumerate().map(agree).collect();
+        Ok(FileBounds { is_bounded, is_empty, lower, upper })
     }
 
     /// How many of these files lie one above the other.
