@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import lakebed
@@ -69,7 +70,7 @@ def paths(planner: Planner, table: lakebed.Table, request: dict[str, Any]) -> li
     return sorted(path.rpartition("/")[2] for path in found)
 
 
-def agreed(table: GoldenTable, lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def agreed(table: GoldenTable, lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Of the engine's plans those of which lakebed plans the same files: where it does not, and why,
     `test_iceberg_pruning.py` knows.
     """

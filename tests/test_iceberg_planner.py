@@ -79,7 +79,7 @@ def test_increments_are_the_engines_appends(table: GoldenTable) -> None:
             with pytest.raises(SnapshotNotFoundError, match="not a descendant of"):
                 in_parts().plan(now, request)
             continue
-        expected = Counter((task["file_path"], frozenset()) for task in row["tasks"])
+        expected: Counter[Any] = Counter((task["file_path"], frozenset()) for task in row["tasks"])
         assert planned(answers(in_parts(), now, request)) == expected
         assert tasks(in_parts(), now, request) == tasks(whole(), now, request)
 
@@ -346,9 +346,10 @@ def test_requests_that_do_not_fit_the_table_are_refused(table: lakebed.Table, tm
         whole().plan(table, {"snapshot-id": 1})
     with pytest.raises(SnapshotNotFoundError):
         whole().plan(table, {"start-snapshot-id": 1, "end-snapshot-id": table.snapshot_id})
-    for request in ({}, {"plan-task": 1}, []):
+    wrong: tuple[Any, ...] = ({}, {"plan-task": 1}, [])
+    for request in wrong:
         with pytest.raises(PlanRequestError, match="plan-task"):
-            whole().fetch(table, request)  # type: ignore[arg-type]
+            whole().fetch(table, request)
     paimon = lakebed.create_table(tmp_path / "p", SCHEMA, "paimon")
     with pytest.raises(UnsupportedError, match="not those of paimon"):
         whole().plan(paimon, {})
@@ -368,5 +369,5 @@ def test_planners_are_checked() -> None:
         Planner("a secret of texts")  # type: ignore[arg-type]
     for options in ({"tasks_per_part": 0}, {"parts_per_answer": 1}, {"threads": 0}, {"form": "new"}):
         with pytest.raises(ValueError, match=next(iter(options))):
-            Planner(SECRET, **options)  # type: ignore[arg-type]
+            Planner(SECRET, **options)
     assert "secret" not in repr(Planner(SECRET))

@@ -35,8 +35,8 @@ def compared(table: GoldenTable, engine: JavaEngine, url: str, **request: Any) -
             raise
         return None
     assert answer["kind"] == "RESTTable"
-    tasks = [[_plain(task) for task in answer[name]] for name in ("answered", "own")]
-    assert_same_multiset(*tasks, f"{table.name}, {request}")
+    answered, own = ([_plain(task) for task in answer[name]] for name in ("answered", "own"))
+    assert_same_multiset(answered, own, f"{table.name}, {request}")
     return len(answer["own"])
 
 
