@@ -72,7 +72,8 @@ def test_all_parts_together_are_the_engines_plan(table: GoldenTable) -> None:
 def test_increments_are_the_engines_appends(table: GoldenTable) -> None:
     now = table.open()
     for row in table.rows("incremental"):
-        if row["kind"] != "append":
+        # A request without a start is none for appends.
+        if row["kind"] != "append" or row["from_exclusive"] is None:
             continue
         request = {"start-snapshot-id": row["from_exclusive"], "end-snapshot-id": row["to_inclusive"]}
         if "error" in row:
@@ -80,7 +81,12 @@ def test_increments_are_the_engines_appends(table: GoldenTable) -> None:
                 in_parts().plan(now, request)
             continue
         expected: Counter[Any] = Counter((task["file_path"], frozenset()) for task in row["tasks"])
-        assert planned(answers(in_parts(), now, request)) == expected
+        try:
+            found = planned(answers(in_parts(), now, request))
+        except UnsupportedError as error:
+            assert "JSON cannot hold" in str(error)
+            continue
+        assert found == expected
         assert tasks(in_parts(), now, request) == tasks(whole(), now, request)
 
 
@@ -173,7 +179,8 @@ def test_another_process_answers_the_parts(table: lakebed.Table) -> None:
 @given(st.data())
 @settings(max_examples=long_or(300, 20_000, 50), deadline=None, suppress_health_check=list(HealthCheck))
 def test_a_changed_plan_task_is_none(table: lakebed.Table, data: st.DataObject) -> None:
-    planner = in_parts(10)
+    # Without a time in it a token is always as long.
+    planner = in_parts(10, max_age=None)
     token = planner.plan(table, {})["plan-tasks"][data.draw(st.integers(0, 4))]
     place = data.draw(st.integers(0, len(token) - 1))
     letters = st.sampled_from("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_=+/ é\0")
