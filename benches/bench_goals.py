@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -34,35 +35,33 @@ Run = dict[str, float]
 """What a run took: `seconds` and `processor`, seconds too, and what else a goal bounds."""
 
 
-class Clock:
+@contextmanager
+def timed() -> Iterator[Run]:
     """Times what is run within it."""
-
-    def __enter__(self) -> Clock:
-        self._wall, self._processor = time.perf_counter(), time.process_time()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        wall, processor = time.perf_counter() - self._wall, time.process_time() - self._processor
-        self.run: Run = {"seconds": wall, "processor": processor}
+    run: Run = {}
+    wall, processor = time.perf_counter(), time.process_time()
+    yield run
+    wall, processor = time.perf_counter() - wall, time.process_time() - processor
+    run |= {"seconds": wall, "processor": processor}
 
 
 def limit_1(path: Path) -> Iterator[Run]:
     """Plans of one row, on one thread as iceberg-go's; the table is open."""
     table = lakebed.open_table(path)
     for _ in range(50):
-        with Clock() as clock:
+        with timed() as run:
             found = table.plan(row_limit=1, threads=1).to_arrow()
         _expect(found.num_rows, 1)
-        yield clock.run
+        yield run
 
 
 def limit_10(path: Path) -> Iterator[Run]:
     """A plan of ten files, from opening on, of a storage that answers late."""
-    with Clock() as clock:
+    with timed() as run:
         table = lakebed.open_table(path, storage=DelayedFileSystem(LATE_MILLISECONDS))
         found = table.plan(limit=10).to_arrow()
     _expect(found.num_rows, 10)
-    yield clock.run
+    yield run
 
 
 def compact(path: Path) -> Iterator[Run]:
@@ -81,7 +80,7 @@ def _rewritten(path: Path, *, sort: bool) -> Run:
     added, deleted = (sum(before[name].to_pylist()) for name in before.column_names)
     # What the commit writes is taken away after it.
     with restored(path / "snapshot" / "LATEST", lambda: filter(Path.is_dir, path.iterdir())):
-        with Clock() as clock:
+        with timed() as run:
             table = table.rewrite_manifests(sort=sort)
         after = table.manifests().to_arrow()
         _expect(sum(after["added_files_count"].to_pylist()), added - deleted)
@@ -91,25 +90,25 @@ def _rewritten(path: Path, *, sort: bool) -> Run:
                 high for (_, high), (low, _) in pairwise(zip(*bounds, strict=True)) if high["p"] > low["p"]
             ]
             _expect(len(overlaps), 0)
-    return clock.run
+    return run
 
 
 def wide_stats(path: Path) -> Iterator[Run]:
     """All files with the statistics of three columns."""
     table = lakebed.open_table(path)
-    with Clock() as clock:
+    with timed() as run:
         found = table.files(columns=["file_path", "stats"], stats=["id", "c5", "c9"]).to_arrow()
     _expect(found.num_rows, 5 * goals_tables.WIDE_BUCKETS)
-    yield clock.run
+    yield run
 
 
 def wide_bucket(path: Path) -> Iterator[Run]:
     """The files of a query with a value of the bucket's key."""
     table = lakebed.open_table(path)
-    with Clock() as clock:
+    with timed() as run:
         found = table.plan(where="id = 4711").to_arrow()
     _expect(len(set(found["bucket"].to_pylist())) <= 1, True)
-    yield clock.run
+    yield run
 
 
 def metadata_in_memory(path: Path) -> Iterator[Run]:
@@ -131,16 +130,16 @@ def metadata_on_disk(path: Path) -> Iterator[Run]:
 def _opened(path: Path, prepare: Callable[[], None]) -> Iterator[Run]:
     for _ in range(3):
         prepare()
-        with Clock() as clock:
+        with timed() as run:
             table = lakebed.open_table(path)
         _expect(table.snapshot_id is not None, True)
-        yield clock.run | {"peak_bytes": float(_peak_bytes())}
+        yield run | {"peak_bytes": float(_peak_bytes())}
     # Last, since a whole file in memory is a peak of its own.
     for _ in range(3):
         prepare()
-        with Clock() as clock:
+        with timed() as run:
             path.read_bytes()
-        yield {"reading": clock.run["seconds"], "reading_processor": clock.run["processor"]}
+        yield {"reading": run["seconds"], "reading_processor": run["processor"]}
 
 
 def _expect(found: object, right: object) -> None:
@@ -240,8 +239,8 @@ def _process(name: str, table: Path) -> list[Run]:
 def _best(runs: Sequence[Run]) -> Run:
     """The least time of each kind, and of memory the most."""
     of = {name: [run[name] for run in runs if name in run] for run in runs for name in run}
-    timed = [run["peak_bytes"] for run in runs if "seconds" in run]
-    best = {name: min(found) for name, found in of.items()} | {"peak_bytes": max(timed)}
+    peaks = [run["peak_bytes"] for run in runs if "seconds" in run]
+    best = {name: min(found) for name, found in of.items()} | {"peak_bytes": max(peaks)}
     if "reading" in best:
         best["times_reading"] = best["seconds"] / best["reading"]
     return best

@@ -119,24 +119,25 @@ def sorted_by_java(cache: Path, share: float) -> Path:
 
 
 def many_records(cache: Path, share: float) -> Path:
-    """A Paimon table of 32.9 million records in a thousand manifests, each of all of 365 partitions; in the
-    last ten manifests are records that delete one in a hundred of the files.
+    """A Paimon table of 32.9 million live files in 119 manifests, as many as were rewritten there: 118 add
+    files of 365 partitions each, in their order, and one deletes one in 200 of these.
     """
-    manifests, files = 990, share_of(32_890_232 // 1000, share)
+    manifests, files = 118, share_of(280_133, share)
 
     def batches() -> Iterator[_Batch]:
-        gone: list[tuple[str, int]] = []
+        names: list[str] = []
+        partitions: list[int] = []
         for number in range(manifests):
             random = np.random.default_rng(number)
             writer = random.bytes(12).hex()
-            names = [f"data-{writer}-{place}.parquet" for place in range(files)]
-            partition = np.sort(random.integers(0, 365, files))
-            gone += zip(names[50::100], partition[50::100].tolist(), strict=True)
-            yield _Batch(names, partition)
-        for part in range(10):
-            names, partition = zip(*gone[part::10], strict=True) if gone[part::10] else ((), ())
-            if names:
-                yield _Batch(list(names), np.array(partition), kind=1)
+            batch = _Batch(
+                [f"data-{writer}-{place}.parquet" for place in range(files)],
+                np.sort(random.integers(0, 365, files)),
+            )
+            names += batch.names[::200]
+            partitions += batch.partitions[::200].tolist()
+            yield batch
+        yield _Batch(names, np.array(partitions), kind=1)
 
     return once(
         cache / "goals" / f"records_{manifests}x{files}", lambda root: _write_paimon(root, {}, batches())
