@@ -129,9 +129,10 @@ def many_records(cache: Path, share: float) -> Path:
         partitions: list[int] = []
         for number in range(manifests):
             random = np.random.default_rng(number)
-            writer = random.bytes(12).hex()
+            # A writer for each file: names are what manifests have most of, and do not compress.
+            writers = random.bytes(16 * files).hex()
             batch = _Batch(
-                [f"data-{writer}-{place}.parquet" for place in range(files)],
+                [f"data-{writers[32 * place : 32 * place + 32]}-0.parquet" for place in range(files)],
                 np.sort(random.integers(0, 365, files)),
             )
             names += batch.names[::200]
