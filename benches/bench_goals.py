@@ -139,7 +139,7 @@ def _opened(path: Path, prepare: Callable[[], None]) -> Iterator[Run]:
         prepare()
         with timed() as run:
             path.read_bytes()
-        yield {"reading": run["seconds"], "reading_processor": run["processor"]}
+        yield {"reading": run["processor"]}
 
 
 def _expect(found: object, right: object) -> None:
@@ -209,7 +209,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "seconds",
         "processor s",
         "peak MB",
-        "times reading",
+        "reading, processor s",
         "goal is",
         "met",
     )
@@ -242,7 +242,8 @@ def _best(runs: Sequence[Run]) -> Run:
     peaks = [run["peak_bytes"] for run in runs if "seconds" in run]
     best = {name: min(found) for name, found in of.items()} | {"peak_bytes": max(peaks)}
     if "reading" in best:
-        best["times_reading"] = best["seconds"] / best["reading"]
+        # Of the processor: other work delays a short reading more than a long one.
+        best["times_reading"] = best["processor"] / best["reading"]
     return best
 
 
@@ -254,9 +255,9 @@ def _row(name: str, goal: Goal, best: Run, share: float) -> tuple[str, ...]:
     bounds = ", ".join(words[name].format(most) for name, most in shown.items())
     met = all(found[name] <= most for name, most in goal.bounds.items())
     of_model = "" if share == 1 else f", of {share:g} of it"
-    times = f"{best['times_reading']:.2f}" if "times_reading" in best else ""
+    reading = f"{best['reading']:.4g}" if "reading" in best else ""
     seconds = (f"{best['seconds']:.4g}", f"{best['processor']:.4g}", f"{best['peak_bytes'] / 1e6:.0f}")
-    return (name, goal.theirs, f"{share:g}", *seconds, times, bounds, ("yes" if met else "NO") + of_model)
+    return (name, goal.theirs, f"{share:g}", *seconds, reading, bounds, ("yes" if met else "NO") + of_model)
 
 
 def _peak_bytes() -> int:
