@@ -49,7 +49,7 @@ class _Writer:
     def __init__(self, root: Path, sizes: Sizes) -> None:
         self._root, self._sizes = root, sizes
         self._per_commit = max(1, sizes.files // sizes.snapshots)
-        self._schema = {"type": "struct", "schema-id": 0, "fields": _fields(sizes.columns)}
+        self._schema = {"type": "struct", "schema-id": 0, "fields": fields(sizes.columns)}
         self._partitions = [{"name": "region", "transform": "identity", "source-id": 2, "field-id": 1000}]
 
     def write(self) -> None:
@@ -67,33 +67,18 @@ class _Writer:
     def _manifest(self, number: int, status: int, of: int) -> dict[str, Any]:
         """A manifest of the files that commit `of` added. Returns: its record in lists."""
         path = self._root / "metadata" / f"{number:08x}-7f1f-4c3a-9d0e-{of:012x}-m{status}.avro"
-        entries = _entries(self._root, of, self._per_commit, self._sizes.columns, status, number)
+        made = entries(self._root, of, self._per_commit, self._sizes.columns, status, number)
         header = {"schema": self._schema, "spec": {"spec-id": 0, "fields": self._partitions}}
-        lakebed.iceberg.write_manifest(entries, path, **header, format_version=2)
-        rows = int(np.sum(entries["record_count"].to_numpy()))
-        added, deleted = ((len(entries), rows), (0, 0))[:: 1 if status == ADDED else -1]
-        return {
-            "manifest_path": str(path),
-            "manifest_length": path.stat().st_size,
-            "partition_spec_id": 0,
-            "content": 0,
-            "sequence_number": number,
-            "min_sequence_number": of,
-            "added_snapshot_id": snapshot_id(number),
-            "added_files_count": added[0],
-            "existing_files_count": 0,
-            "deleted_files_count": deleted[0],
-            "added_rows_count": added[1],
-            "existing_rows_count": 0,
-            "deleted_rows_count": deleted[1],
-            "partitions": [_REGIONS],
-        }
+        lakebed.iceberg.write_manifest(made, path, **header, format_version=2)
+        rows = int(np.sum(made["record_count"].to_numpy()))
+        added, deleted = ((len(made), rows), (0, 0))[:: 1 if status == ADDED else -1]
+        return listed(path, number, of, added, deleted)
 
     def _snapshot(self, number: int, listed: list[dict[str, Any]]) -> dict[str, Any]:
         path = self._root / "metadata" / f"snap-{snapshot_id(number)}-1-{number:032x}.avro"
         parent = snapshot_id(number - 1) if number > 1 else None
         lakebed.iceberg.write_manifest_list(
-            pa.Table.from_pylist(listed, _LIST),
+            pa.Table.from_pylist(listed, LIST),
             path,
             format_version=2,
             snapshot_id=snapshot_id(number),
@@ -118,6 +103,31 @@ class _Writer:
         metadata |= {key: list(metadata[key]) for key in ("snapshots", "snapshot-log")}
         lakebed.iceberg.write_metadata(metadata, self._root / "metadata" / "v1.metadata.json")
         (self._root / "metadata" / "version-hint.text").write_text("1")
+
+
+def listed(
+    path: Path, number: int, of: int, added: tuple[int, int], deleted: tuple[int, int]
+) -> dict[str, Any]:
+    """What a list says of the manifest of commit `number`, whose entries have the sequence number `of`.
+
+    Args: added and deleted, how many files and rows.
+    """
+    return {
+        "manifest_path": str(path),
+        "manifest_length": path.stat().st_size,
+        "partition_spec_id": 0,
+        "content": 0,
+        "sequence_number": number,
+        "min_sequence_number": of,
+        "added_snapshot_id": snapshot_id(number),
+        "added_files_count": added[0],
+        "existing_files_count": 0,
+        "deleted_files_count": deleted[0],
+        "added_rows_count": added[1],
+        "existing_rows_count": 0,
+        "deleted_rows_count": deleted[1],
+        "partitions": [_REGIONS],
+    }
 
 
 def committed_ms(number: int) -> int:
@@ -168,7 +178,7 @@ _COUNTS = [
     for status in ("added", "existing", "deleted")
 ]
 _NUMBERS = ("sequence_number", "min_sequence_number", "added_snapshot_id")
-_LIST = pa.schema(
+LIST = pa.schema(
     [
         *(("manifest_path", pa.string()), ("manifest_length", pa.int64())),
         *(("partition_spec_id", pa.int32()), ("content", pa.int32())),
@@ -179,7 +189,7 @@ _LIST = pa.schema(
 )
 
 
-def _fields(columns: int) -> list[dict[str, Any]]:
+def fields(columns: int) -> list[dict[str, Any]]:
     named = [("id", "long"), ("region", "string"), *((f"c{n}", "long") for n in range(3, columns + 1))]
     return [
         {"id": number, "name": name, "required": False, "type": kind}
@@ -187,7 +197,7 @@ def _fields(columns: int) -> list[dict[str, Any]]:
     ]
 
 
-def _entries(root: Path, commit: int, count: int, columns: int, status: int, by: int) -> pa.Table:
+def entries(root: Path, commit: int, count: int, columns: int, status: int, by: int) -> pa.Table:
     """The entries of the files that a commit added, added by it or deleted by another."""
     random, size = np.random.default_rng(commit), count * columns
     rows = random.integers(1_000, 10_000, count)

@@ -19,8 +19,8 @@ COLUMNS = 200
 
 def _metadata(cache: Path, _entries: int, given: Path | None, megabytes: int) -> Corpus:
     path = (given or cache / "metadata" / f"{megabytes}mb") / "metadata" / "v1.metadata.json"
-    once(path, lambda file: _write(file, _count(megabytes)))
-    sizes = {"entries": _count(megabytes), "columns": COLUMNS, "size": path.stat().st_size}
+    once(path, lambda file: write(file, count(megabytes)))
+    sizes = {"entries": count(megabytes), "columns": COLUMNS, "size": path.stat().st_size}
     return Corpus.of_bytes("metadata", "as Iceberg Java", path, f"metadata-{megabytes}mb", **sizes)
 
 
@@ -33,7 +33,7 @@ TABLES = [
 ]
 
 
-def _count(megabytes: int) -> int:
+def count(megabytes: float) -> int:
     """The snapshots that make metadata about as long as that."""
     snapshot_bytes = len(json.dumps(_snapshot(10**9)))
     schema_bytes = len(json.dumps(_schema(1000))) / 50
@@ -78,7 +78,7 @@ def table_metadata(
     }
 
 
-def _write(path: Path, snapshots: int) -> None:
+def write(path: Path, snapshots: int) -> None:
     """Metadata that was committed to until there were so many snapshots, element by element."""
     newest = snapshots // 50
     schemas = map(_schema, range(newest + 1))
@@ -159,7 +159,7 @@ def _reads(corpus: Corpus, read: Callable[[str, str], int], task: str) -> Run:
     # It has read a table of two snapshots, and so imported what it needs.
     with TemporaryDirectory() as folder:
         small = Path(folder) / "v1.metadata.json"
-        _write(small, 2)
+        write(small, 2)
         read(str(small), task)
     if task != "open":
         return lambda: Counted(read(corpus.path, task))

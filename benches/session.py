@@ -87,7 +87,7 @@ class _Process:
         if "error" in answer:
             self.result.error = str(answer["error"])
         else:
-            self._imported = _resident_bytes(self._process.pid, "VmRSS")
+            self._imported = resident_bytes(self._process.pid, "VmRSS")
 
     def warm_up(self) -> None:
         """The first run: the one whose peak memory counts, and whose time only if there is no other."""
@@ -97,7 +97,7 @@ class _Process:
         if slow and not self.result.contestant.patient:
             self._add(answer)
             self._only_once = True
-        peak = _resident_bytes(self._process.pid, "VmHWM")
+        peak = resident_bytes(self._process.pid, "VmHWM")
         if peak is not None and self._imported is not None:
             self.result.peak_bytes = max(0, peak - self._imported)
 
@@ -156,7 +156,7 @@ class _Process:
             self.result.answers.append(answer)
 
 
-def _resident_bytes(pid: int, key: str) -> int | None:
+def resident_bytes(pid: int, key: str) -> int | None:
     """`VmRSS` (now) or `VmHWM` (peak so far) of a process; None where there is no /proc."""
     status = Path(f"/proc/{pid}/status")
     if not status.exists():

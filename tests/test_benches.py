@@ -17,9 +17,12 @@ from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
 
+import pyarrow as pa
 import pytest
 from spark_runtimes import require_python_for_spark
 from trust import QUICK, THOROUGH, not_in_check
+
+import lakebed
 
 BENCHES = Path(__file__).resolve().parents[1] / "benches"
 OURS = ("lakebed", "lakebed, all cores")
@@ -154,6 +157,31 @@ def test_jobs_are_timed_and_goals_shown(tmp_path: Path) -> None:
     goals = [line for line in done.stdout.splitlines() if line.startswith("- ")]
     assert len(goals) == 4
     assert all(line.endswith((": there", ": MISSED")) for line in goals)
+
+
+@not_in_check
+def test_numbers_of_others_are_measured_on_right_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(BENCHES))
+    goals = importlib.import_module("bench_goals").GOALS
+    done = run("bench_goals.py", "--share", 0.002, "--repeats", 1, "--cache", tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = [
+        [cell.strip() for cell in line.split("|")[1:-1]] for line in done.stdout.splitlines() if "|" in line
+    ]
+    header, _, *found = rows
+    assert [row[0] for row in found] == list(goals)
+    for row in found:
+        cells = dict(zip(header, row, strict=True))
+        assert float(cells["seconds"]) > 0, done.stdout
+        assert float(cells["processor s"]) > 0, done.stdout
+        assert cells["met"].endswith(", of 0.002 of it")
+    # A wrong answer is no time.
+    lakebed.create_table(tmp_path / "empty", pa.schema([("id", pa.int64())]), "iceberg")
+    wrong = run("bench_goals.py", "--goal", "limit-10", "--table", tmp_path / "empty")
+    assert (wrong.returncode, wrong.stdout) == (1, "")
+    assert "ValueError: the answer is 0, not 10" in wrong.stderr
 
 
 @not_in_check
