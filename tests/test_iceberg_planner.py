@@ -84,7 +84,8 @@ def test_increments_are_the_engines_appends(table: GoldenTable) -> None:
         try:
             found = planned(answers(in_parts(), now, request))
         except UnsupportedError as error:
-            assert "JSON cannot hold" in str(error)
+            if "JSON cannot hold" not in str(error):
+                raise
             continue
         assert found == expected
         assert tasks(in_parts(), now, request) == tasks(whole(), now, request)
