@@ -388,7 +388,7 @@ def test_what_is_newest_is_refused_of_all_but_hints(tmp_path: Path) -> None:
 def test_a_kind_that_there_is_not(orders: tuple[Any, Table]) -> None:
     with pytest.raises(SchemaError, match=r'no kind of repair "hint" \(did you mean "hints"') as refused:
         orders[1].repair_plan(["hint"])
-    kinds = str(refused.value).partition("there are ")[2].partition(" [")[0].split(", ")
+    kinds = str(refused.value).partition("there are ")[2].partition(" (")[0].split(", ")
     assert set(KINDS) < set(kinds)
     told = run("repair-plan", "--help").stdout
     assert [kind for kind in kinds if kind not in told] == [], "the help names every kind"

@@ -161,6 +161,12 @@ def another(manifest: Path, **entry: Any) -> Path:
     return again(manifest, manifest.name.replace("-m0", "-m9"), **entry)
 
 
+def moved(manifest: Path, **entry: Any) -> None:
+    """The same under another name, instead of it."""
+    again(manifest, "moved-m0.avro", **entry)
+    manifest.unlink()
+
+
 def newest_manifest(table: Table) -> Path:
     """The manifest that the table's snapshot added."""
     rows = table.manifests(columns=["path", "added_snapshot_id"]).to_arrow().to_pylist()
@@ -171,9 +177,9 @@ def newest_manifest(table: Table) -> Path:
 def test_manifests_of_other_commits_are_left_out(tmp_path: Path) -> None:
     table = small_tables.iceberg(tmp_path / "t", "a.parquet", "b.parquet", "c.parquet")
     before, manifest = live(table).to_pylist(), newest_manifest(table)
-    # Of a commit that failed, and of an attempt of this one.
+    # Of a commit that failed, and of an attempt of this one. What is of it by its entries may have any name.
     again(manifest, "other-m0.avro", snapshot_id=99, file_path="other.parquet")
-    another(manifest)
+    moved(another(manifest))
     (manifest.parent / "noise.avro").write_bytes(b"Obj")
     lists(table)[-1].unlink()
     assert live(repaired(table, tmp_path / "log")).to_pylist() == before
@@ -189,7 +195,7 @@ def without(key: str) -> Callable[[Table, Path], object]:
 UNCLEAR: dict[str, Callable[[Table, Path], object]] = {
     "another attempt": lambda _, manifest: another(manifest, file_path="d.parquet"),
     "another number": lambda _, manifest: another(manifest, sequence_number=2),
-    "no snapshot id": lambda _, manifest: manifest.rename(manifest.with_name("other-m0.avro")),
+    "no snapshot id": lambda _, manifest: moved(manifest, snapshot_id=None),
     "no manifest": lambda _, manifest: manifest.unlink(),
     "no parent": lambda table, _: lists(table)[1].unlink(),
     "a damaged manifest": lambda table, _: cut(newest_manifest(table.at(snapshot=_before(table)))),
