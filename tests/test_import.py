@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 
 import pytest
@@ -29,6 +30,21 @@ def test_importing_lakebed_loads_none_of_its_modules_before_they_are_asked_for()
         "True lakebed.avro\n"
     )
     assert printed("-c", "import lakebed; print(getattr(lakebed, 'opentable', None))") == "None\n"
+
+
+def test_modules_are_attributes_before_they_are_imported():
+    code = "import lakebed; print(lakebed.predicates.col is lakebed.col, lakebed.storage.protocols.__name__)"
+    assert printed("-c", code) == "True lakebed.storage.protocols\n"
+    code = "import lakebed; print(lakebed.limits.LIMITS is lakebed.LIMITS, hasattr(lakebed, '_nothing'))"
+    assert printed("-c", code) == "True False\n"
+
+
+def test_a_wrong_name_is_answered_with_the_one_that_may_be_meant():
+    code = (
+        "import sys, lakebed\ntry: lakebed.opentable\nexcept AttributeError: sys.excepthook(*sys.exc_info())"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "module 'lakebed' has no attribute 'opentable'. Did you mean: 'open_table'?" in run.stderr
 
 
 def test_help_needs_click_alone():

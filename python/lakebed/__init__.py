@@ -5,9 +5,8 @@ from __future__ import annotations
 from lakebed._native import ReadLimit, __version__
 
 # Importing lakebed loads what is asked of it alone: all of it takes several times as long as the interpreter.
-TYPE_CHECKING = (
-    False  # what type checkers take for true, without `typing`, which takes as long as all the rest
-)
+# `typing` takes longer than the rest of this file, and type checkers take any constant of this name for true.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
@@ -76,58 +75,60 @@ __all__ = [
     "rewrite_paths",
 ]
 
+# The modules of what is not a module itself.
 _HOMES = {
-    "Cleanup": "lakebed.cleaning",
-    "CommitConflictError": "lakebed.errors",
-    "CommitOptions": "lakebed.commits",
-    "CopyScan": "lakebed.rewriting",
-    "Explain": "lakebed.explain",
-    "Freed": "lakebed.commits",
-    "LIMITS": "lakebed.limits",
-    "LakebedError": "lakebed.errors",
-    "Limits": "lakebed.limits",
-    "ListableStorage": "lakebed.storage",
-    "PlanScan": "lakebed.view",
-    "Predicate": "lakebed.predicates",
-    "ReadableStorage": "lakebed.storage",
-    "Scan": "lakebed.scan",
-    "SchemaChange": "lakebed.commits",
-    "StagedCommit": "lakebed.commits",
-    "Storage": "lakebed.storage",
-    "Table": "lakebed.table",
-    "Transaction": "lakebed.commits",
-    "Version": "lakebed.version",
-    "ViewScan": "lakebed.view",
-    "WritableStorage": "lakebed.storage",
-    "apply": "lakebed.cleaning",
-    "avro": "lakebed.avro",
-    "check_locations": "lakebed.locations",
-    "col": "lakebed.predicates",
-    "create_table": "lakebed.creating",
-    "describe_file": "lakebed.describe",
-    "describe_files": "lakebed.describing",
-    "errors": "lakebed.errors",
-    "find_tables": "lakebed.finding",
-    "health": "lakebed.fleet",
-    "iceberg": "lakebed.iceberg",
-    "open_table": "lakebed.opening",
-    "paimon": "lakebed.paimon",
-    "report": "lakebed.reporting",
-    "restore": "lakebed.cleaning",
-    "rewrite_paths": "lakebed.rewriting",
+    "Cleanup": "cleaning",
+    "CommitConflictError": "errors",
+    "CommitOptions": "commits",
+    "CopyScan": "rewriting",
+    "Explain": "explain",
+    "Freed": "commits",
+    "LIMITS": "limits",
+    "LakebedError": "errors",
+    "Limits": "limits",
+    "ListableStorage": "storage",
+    "PlanScan": "view",
+    "Predicate": "predicates",
+    "ReadableStorage": "storage",
+    "Scan": "scan",
+    "SchemaChange": "commits",
+    "StagedCommit": "commits",
+    "Storage": "storage",
+    "Table": "table",
+    "Transaction": "commits",
+    "Version": "version",
+    "ViewScan": "view",
+    "WritableStorage": "storage",
+    "apply": "cleaning",
+    "check_locations": "locations",
+    "col": "predicates",
+    "create_table": "creating",
+    "describe_file": "describe",
+    "describe_files": "describing",
+    "find_tables": "finding",
+    "health": "fleet",
+    "open_table": "opening",
+    "report": "reporting",
+    "restore": "cleaning",
+    "rewrite_paths": "rewriting",
 }
 
 
 def __getattr__(name: str) -> Any:
-    """A public name, from its module, which is loaded when it is first asked for."""
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=None)
+    """What is asked for first: a public name, from its module, or a module."""
     from importlib import import_module
 
-    module = import_module(home)
-    found = globals()[name] = module if home == f"{__name__}.{name}" else getattr(module, name)
-    return found
+    if home := _HOMES.get(name):
+        found = globals()[name] = getattr(import_module(f"{__name__}.{home}"), name)
+        return found
+    module = f"{__name__}.{name}"
+    try:
+        if not name.startswith("_"):
+            return import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name != module:
+            raise
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

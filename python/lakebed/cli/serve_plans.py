@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 
 import click
 
@@ -54,6 +53,8 @@ def command(
     \b
     lakebed serve-plans prod --port 8181
     """  # noqa: D301 - click's mark of lines that stay as they are
+    import secrets
+
     with needing("serve", "anyio", "starlette", "uvicorn"):
         import uvicorn
 
