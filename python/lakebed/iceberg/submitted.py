@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 class _Plan:
     answer: Future[str]
     since: float
-    is_cancelled: bool = False
 
 
 class SubmittedPlans:
@@ -72,15 +71,15 @@ class SubmittedPlans:
         """
         ScanRequest.of(request)
         plan_id = self.planner.new_plan_id(table)
-        made = _Plan(Future(), time.monotonic())
+        since = time.monotonic()
         with self._turn:
             self._forget_old()
             if len(self._plans) >= self._most:
                 raise busy(self._most)
-            made.answer = self._pool.submit(self.planner.plan_text, table, request, plan_id)
-            self._plans[plan_id] = made
+            answer = self._pool.submit(self.planner.plan_text, table, request, plan_id)
+            self._plans[plan_id] = _Plan(answer, since)
         try:
-            text = made.answer.result(wait)
+            text = answer.result(wait)
         except NotYet:
             return json.dumps({"status": "submitted", "plan-id": plan_id})
         except BaseException:
@@ -95,8 +94,6 @@ class SubmittedPlans:
         Raises: PlanNotFoundError for a plan that this object does not have, or no longer.
         """
         plan = self._found(table, plan_id)
-        if plan.is_cancelled:
-            return json.dumps({"status": "cancelled"})
         try:
             return plan.answer.result(0)
         except NotYet:
@@ -115,10 +112,10 @@ class SubmittedPlans:
         self.planner.check_plan_id(table, plan_id)
         with self._turn:
             plan = self._plans.get(plan_id)
-            if plan is not None:
-                plan.answer.cancel()
-                plan.is_cancelled = True
+            if plan is not None and not plan.answer.cancel():
+                # It is being made, or is: another future is cancelled, and nobody has its answer.
                 plan.answer = Future()
+                plan.answer.cancel()
 
     def close(self) -> None:
         """Waits for plans that are being made; what has not begun is not made."""

@@ -22,7 +22,7 @@ pub struct ScanTasks(iceberg::ScanTasks);
 
 #[pymethods]
 impl ScanTasks {
-    /// Takes the attributes of `lakebed.iceberg.planning.Asked`.
+    /// Takes the attributes of `_Scan` in `lakebed.iceberg.planning`.
     #[new]
     fn new(py: Python<'_>, table: &Table, asked: &Bound<'_, PyAny>) -> PyResult<ScanTasks> {
         let threads: Option<usize> = asked.getattr("threads")?.extract()?;

@@ -146,12 +146,11 @@ impl FileBounds {
         };
         let converter = RowConverter::new(vec![SortField::new(lower.data_type().clone())])?;
         let comparable = |bounds| Ok::<_, Error>(converter.convert_columns(&[with_one_zero(bounds)?])?);
-        let (is_empty, is_bounded) =
-            ((0..stats.len()).map(has_none).collect(), (0..stats.len()).map(has_bounds));
         let (lower, upper) = (comparable(lower)?, comparable(upper)?);
         // Where they contradict each other, the values may be anywhere.
-        let agree = |(row, is_bounded): (usize, bool)| is_bounded && lower.row(row) <= upper.row(row);
-        let is_bounded = is_bounded.enumerate().map(agree).collect();
+        let is_bounded = |row| has_bounds(row) && lower.row(row) <= upper.row(row);
+        let is_bounded = (0..stats.len()).map(is_bounded).collect();
+        let is_empty = (0..stats.len()).map(has_none).collect();
         Ok(FileBounds { is_bounded, is_empty, lower, upper })
     }
 

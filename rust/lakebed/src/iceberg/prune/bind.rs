@@ -100,7 +100,7 @@ struct Binder<'a> {
 
 impl Binder<'_> {
     fn bind(&self, term: &Term, index: usize) -> Result<FilterTerm> {
-        let (source, column) = match named(self.schema, self.names, &term.column)? {
+        let (source, column) = match named(self.schema, self.names, &term.column, ErrorKind::Predicate)? {
             Some(field) => self.of_column(term, field, index)?,
             None => self.of_partition(term, index)?,
         };
@@ -146,15 +146,23 @@ impl Binder<'_> {
 /// The field of a column's name, if there is one.
 ///
 /// # Errors
-/// `Predicate` for several that only differ in case, where that is ignored.
-pub(super) fn named<'s>(schema: &'s Schema, names: Names, name: &str) -> Result<Option<&'s FieldRef>> {
+/// `several` for several that only differ in case, where that is ignored.
+pub(in crate::iceberg) fn named<'s>(
+    schema: &'s Schema,
+    names: Names,
+    name: &str,
+    several: ErrorKind,
+) -> Result<Option<&'s FieldRef>> {
     let exact = schema.field_by_name(name);
     if exact.is_some() || names == Names::Exact {
         return Ok(exact);
     }
     let mut like = schema.fields_like(name);
     match (like.next(), like.next()) {
-        (Some(_), Some(_)) => Err(refused(name, "several columns have this name when case is ignored")),
+        (Some(_), Some(_)) => {
+            let message = format!("column {name:?}: several columns have this name when case is ignored");
+            Err(Error::new(several, message).in_field(name))
+        }
         (found, _) => Ok(found),
     }
 }

@@ -21,6 +21,7 @@ use std::sync::Arc;
 
 use arrow_array::BooleanArray;
 
+pub(super) use bind::named;
 pub use bind::{Names, RowFilter};
 pub use metrics::MetricsEvaluator;
 pub(in crate::iceberg) use metrics::StoredMetrics;

@@ -69,7 +69,7 @@ pub(super) struct PlanRowBuilder {
     deletes: Option<StructArray>,
     schema: SchemaRef,
     /// Columns of entries that rows have besides.
-    carried: &'static [&'static str],
+    carried: Vec<&'static str>,
 }
 
 impl PlanRowBuilder {
@@ -86,11 +86,11 @@ impl PlanRowBuilder {
         };
         let schema = shown(program.view.schema(), shown_as);
         let attach = Arc::new(Attach { index, column: shown_as.column() });
-        Ok(PlanRowBuilder { program: Arc::new(program), attach, deletes, schema, carried: &[] })
+        Ok(PlanRowBuilder { program: Arc::new(program), attach, deletes, schema, carried: Vec::new() })
     }
 
     /// The same, whose rows also have these columns of entries, after their own; the program decodes them.
-    pub(super) fn carrying(self, carried: &'static [&'static str]) -> PlanRowBuilder {
+    pub(super) fn carrying(self, carried: Vec<&'static str>) -> PlanRowBuilder {
         PlanRowBuilder { carried, ..self }
     }
 
@@ -125,7 +125,7 @@ impl PlanRowBuilder {
     fn numbered(&self, entries: Result<RecordBatch>) -> impl Iterator<Item = Result<RecordBatch>> + use<> {
         let cuts = entries.and_then(|entries| Cuts::new(Arc::clone(&self.attach), entries));
         let (cuts, error) = cuts.map_or_else(|error| (None, Some(Err(error))), |cuts| (Some(cuts), None));
-        let (program, carried) = (Arc::clone(&self.program), self.carried);
+        let (program, carried) = (Arc::clone(&self.program), self.carried.clone());
         cuts.into_iter().flatten().chain(error).map(move |entries| {
             let entries = entries?;
             let carried = carried.iter().map(|name| Ok((*name, find(&entries, name)?)));

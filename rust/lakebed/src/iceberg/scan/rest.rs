@@ -7,7 +7,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::{
     Array, ArrayRef, BooleanArray, Int32Array, ListArray, MapArray, RecordBatch, StringArray, StructArray,
 };
-use arrow_select::filter::filter_record_batch;
+use arrow_select::filter::{filter, filter_record_batch};
 use serde_json::{Map, Value, json};
 
 use super::Scan;
@@ -57,38 +57,25 @@ const FILE_FORMAT: &str = "file_format";
 const CONTENT: &str = "content";
 
 /// The columns of a plan that the answer needs.
-pub(super) const PLAN_COLUMNS: [&str; 12] = [
-    "file_path",
-    "spec_id",
-    "record_count",
-    "file_size_in_bytes",
-    "key_metadata",
-    "split_offsets",
-    "sort_order_id",
-    "first_row_id",
-    FILE_FORMAT,
-    PARTITION,
-    "delete_ids",
-    RESIDUAL,
-];
-/// The columns of entries besides, where metrics are wanted.
-pub(super) const CARRIED: [&str; 6] =
-    ["column_sizes", "value_counts", "null_value_counts", "nan_value_counts", "lower_bounds", "upper_bounds"];
+pub(super) fn plan_columns() -> Vec<&'static str> {
+    columns_of(&OF_DATA, &[DeletesAs::Ids.column(), RESIDUAL])
+}
+
 /// The columns of deletes that the answer needs.
-pub(super) const DELETE_COLUMNS: [&str; 12] = [
-    CONTENT,
-    "file_path",
-    "spec_id",
-    "record_count",
-    "file_size_in_bytes",
-    "key_metadata",
-    FILE_FORMAT,
-    PARTITION,
-    "referenced_data_file",
-    "content_offset",
-    "content_size_in_bytes",
-    "equality_ids",
-];
+pub(super) fn delete_columns() -> Vec<&'static str> {
+    columns_of(&OF_DELETES, &[CONTENT])
+}
+
+/// The columns of entries besides those of a plan, where metrics are wanted.
+pub(super) fn metrics_columns() -> Vec<&'static str> {
+    METRICS.map(|(_, column, _)| column).to_vec()
+}
+
+/// The columns of what files of both kinds have, of these keys, and these.
+fn columns_of(own: &[Key], more: &[&'static str]) -> Vec<&'static str> {
+    let keys = OF_BOTH.iter().chain(own).map(|(_, column, _)| *column).collect::<Vec<_>>();
+    [keys.as_slice(), &[FILE_FORMAT, PARTITION], more].concat()
+}
 
 impl Scan {
     /// The plan as the JSON text of a completed planning result.
@@ -131,7 +118,7 @@ impl<'a> TasksText<'a> {
         TasksText { types, stats, residuals, numbers: Numbers::default(), tasks: String::new() }
     }
 
-    /// Adds rows of a plan, with [`PLAN_COLUMNS`], and [`CARRIED`] where metrics are wanted.
+    /// Adds rows of a plan, with [`plan_columns`], and [`metrics_columns`] where metrics are wanted.
     ///
     /// # Errors
     /// `Unsupported` for what Iceberg's expressions or JSON cannot express, and for an unknown partition spec.
@@ -151,7 +138,7 @@ impl<'a> TasksText<'a> {
         Ok(())
     }
 
-    /// The text, given all deletes in the order of their numbers in the plan, with [`DELETE_COLUMNS`].
+    /// The text, given all deletes in the order of their numbers in the plan, with [`delete_columns`].
     ///
     /// # Errors
     /// As [`TasksText::push`].
@@ -199,15 +186,13 @@ fn append(list: &mut String, item: &Value) {
 fn put_metrics(files: &mut [Map<String, Value>], rows: &RecordBatch, ids: &[i32]) -> Result<()> {
     for (key, name, ty) in &METRICS {
         let maps = column::<MapArray>(rows, name)?;
-        let keys = typed::<Int32Array>(maps.keys(), name)?;
         for (row, file) in files.iter_mut().enumerate().filter(|(row, _)| maps.is_valid(*row)) {
             let entries = maps.value(row);
-            let first = maps.value_offsets().get(row).and_then(|start| usize::try_from(*start).ok());
-            let known = keys.slice(first.unwrap_or_default(), entries.len());
-            let wanted: BooleanArray = known.values().iter().map(|id| Some(ids.contains(id))).collect();
-            let values = arrow_select::filter::filter(entries.column(1), &wanted)?;
-            let keys: Vec<i32> = known.values().iter().copied().filter(|id| ids.contains(id)).collect();
-            file.insert((*key).to_owned(), json!({ "keys": keys, "values": to_json(&values, ty)? }));
+            let known = typed::<Int32Array>(entries.column(0), name)?.values();
+            let wanted: BooleanArray = known.iter().map(|id| Some(ids.contains(id))).collect();
+            let of_wanted = |at, ty| to_json(&filter(entries.column(at), &wanted)?, ty);
+            let metrics = json!({ "keys": of_wanted(0, &Type::Int)?, "values": of_wanted(1, ty)? });
+            file.insert((*key).to_owned(), metrics);
         }
     }
     Ok(())

@@ -18,10 +18,9 @@ use arrow_schema::{Schema as ArrowSchema, SchemaRef};
 use arrow_select::filter::filter_record_batch;
 
 use super::deletes::{DeletesBuilder, LiveDeletes, delete_program_with};
-use super::plan::Plan;
 use super::planned::PlanRowBuilder;
 use super::program::EntryProgram;
-use super::rest::{CARRIED, DELETE_COLUMNS, PLAN_COLUMNS, TasksText};
+use super::rest::{TasksText, delete_columns, metrics_columns, plan_columns};
 use super::rows::{entries_of, own_view};
 use crate::error::{Error, ErrorKind, Result};
 use crate::field::FieldSpec;
@@ -37,6 +36,9 @@ use crate::murmur;
 use crate::notes::Notes;
 use crate::record::{column, find};
 use crate::scan::{Batches, DeletesAs, ExpressionForm, Format, ScanOptions, limited, row_limited, threads};
+
+/// All places of manifests.
+const EVERYWHERE: Range<usize> = 0..usize::MAX;
 
 /// What a REST catalog is asked to plan, of a table at a snapshot.
 #[derive(Debug, Clone, Default)]
@@ -113,7 +115,8 @@ impl ScanTasks {
     pub fn shares(&self, within: Range<usize>, most_files: u64) -> Result<Vec<TasksShare>> {
         let most = most_files.max(1);
         let (mut shares, mut last_files): (Vec<TasksShare>, u64) = (Vec::new(), 0);
-        for (place, manifest) in self.manifests(&self.list()?, &within)? {
+        let (data, _) = self.manifests()?;
+        for (place, manifest) in self.left(data, &within)? {
             // Where nothing is recorded, a manifest is a share.
             let files = match (manifest.added.files, manifest.existing.files) {
                 (Some(added), Some(existing)) => added.saturating_add(existing),
@@ -145,41 +148,44 @@ impl ScanTasks {
     /// Those of a plan's rows; `Unsupported` for a filter that Iceberg's expressions cannot express, and for
     /// values that JSON does not have.
     pub fn text(&self, share: Option<&TasksShare>) -> Result<String> {
-        let list = self.list()?;
-        let within = share.map_or(0..usize::MAX, |share| share.manifests.clone());
-        let manifests: Vec<ManifestFile> =
-            self.manifests(&list, &within)?.into_iter().map(|(_, manifest)| manifest).collect();
-        let deletes = match &self.appends {
-            None => self.deletes(list, &manifests, share)?,
-            Some(_) => None,
-        };
+        let within = share.map_or(EVERYWHERE, |share| share.manifests.clone());
+        let (data, deletes) = self.manifests()?;
+        let [data, deletes] = [self.left(data, &within)?, self.left(deletes, &EVERYWHERE)?]
+            .map(|left| left.into_iter().map(|(_, manifest)| manifest).collect::<Vec<_>>());
+        let deletes = self.deletes(deletes, &data, share)?;
         let (index, deletes) = deletes.map_or((None, Vec::new()), |(live, shown)| (Some(live), shown));
         let mut text = TasksText::new(&self.types, &self.request.stats, self.request.form);
-        for rows in self.rows(manifests, index, share)? {
+        for rows in self.rows(data, index, share)? {
             text.push(&rows?)?;
         }
         text.finish(&deletes)
     }
 
-    /// The manifest list of the snapshot, which is read once; appends have their own.
+    /// The manifest list of the snapshot, which is read once.
     fn list(&self) -> Result<RecordBatch> {
         if let Some(list) = self.list.get() {
             return Ok(list.clone());
         }
-        let list = match self.appends {
-            None => self.table.manifest_list()?,
-            Some(_) => RecordBatch::new_empty(Arc::new(ArrowSchema::empty())),
-        };
+        let list = self.table.manifest_list()?;
         Ok(self.list.get_or_init(|| list).clone())
     }
 
-    /// The data manifests at these places that the filter leaves, each with its place among all.
-    fn manifests(&self, list: &RecordBatch, within: &Range<usize>) -> Result<Vec<(usize, ManifestFile)>> {
-        let mut all = match &self.appends {
-            None => ManifestFile::all(list)?,
+    /// All manifests of the snapshot: those of data, and those of deletes, of which plans of appends have none.
+    fn manifests(&self) -> Result<(Vec<ManifestFile>, Vec<ManifestFile>)> {
+        let all = match &self.appends {
+            None => ManifestFile::all(&self.list()?)?,
             Some(snapshots) => self.table.appended(snapshots, None)?.kept,
         };
-        all.retain(|manifest| manifest.content == DATA);
+        let (data, mut deletes): (Vec<_>, Vec<_>) =
+            all.into_iter().partition(|manifest| manifest.content == DATA);
+        if self.appends.is_some() {
+            deletes.clear();
+        }
+        Ok((data, deletes))
+    }
+
+    /// The manifests at these places that the filter leaves, each with its place among all.
+    fn left(&self, all: Vec<ManifestFile>, within: &Range<usize>) -> Result<Vec<(usize, ManifestFile)>> {
         let kept = match &self.request.filter {
             Some(text) => {
                 let summaries = Summaries::new(&all, &self.types.specs, &self.types.partition);
@@ -193,15 +199,14 @@ impl ScanTasks {
         Ok(kept.map(|(placed, _)| placed).collect())
     }
 
-    /// The deletes that may apply to the files of a share, and their columns in the answer.
+    /// Of these manifests the deletes that may apply to the files of a share, and their columns in the answer.
     fn deletes(
         &self,
-        list: RecordBatch,
+        mut manifests: Vec<ManifestFile>,
         files: &[ManifestFile],
         share: Option<&TasksShare>,
     ) -> Result<Option<(LiveDeletes, Vec<RecordBatch>)>> {
         let (table, types, filter) = (&self.table, &self.types, self.request.filter.as_deref());
-        let mut manifests = Plan::of_list(table, list, filter)?.of_role(Role::LiveDeletes);
         if manifests.is_empty() {
             return Ok(None);
         }
@@ -209,7 +214,8 @@ impl ScanTasks {
         if let Some(keys) = &keys {
             manifests.retain(|manifest| keys.may_have_of(manifest));
         }
-        let program = delete_program_with(types.clone(), filter, table.decoding().clone(), &DELETE_COLUMNS)?;
+        let columns = delete_columns();
+        let program = delete_program_with(types.clone(), filter, table.decoding().clone(), &columns)?;
         let (mut index, mut shown) = (DeletesBuilder::new(types.clone(), false)?, Vec::new());
         for deletes in entries_of(table, program, manifests, threads(self.request.threads)) {
             let mut deletes = deletes?;
@@ -217,7 +223,7 @@ impl ScanTasks {
                 deletes = filter_record_batch(&deletes, &keys.may_apply(&deletes)?)?;
             }
             index.push(&deletes)?;
-            shown.push(shown_in_answer(&deletes)?);
+            shown.push(shown_in_answer(&deletes, &columns)?);
         }
         Ok(Some((index.finish_of(table, types)?, shown)))
     }
@@ -244,7 +250,7 @@ impl ScanTasks {
     ) -> Result<Batches> {
         let (table, types, request) = (&self.table, &self.types, &self.request);
         let options = ScanOptions {
-            columns: Some(PLAN_COLUMNS.map(str::to_owned).to_vec()),
+            columns: Some(plan_columns().into_iter().map(str::to_owned).collect()),
             table_filter: request.filter.clone(),
             row_limit: request.row_limit,
             threads: request.threads,
@@ -253,7 +259,7 @@ impl ScanTasks {
         };
         let program =
             EntryProgram::new(Role::Plan(DeletesAs::Ids), types.clone(), &options, table.decoding().clone())?;
-        let carried: &'static [&'static str] = if request.stats.is_empty() { &[] } else { &CARRIED };
+        let carried = if request.stats.is_empty() { Vec::new() } else { metrics_columns() };
         let mut program =
             program.needing(carried.iter().copied(), &request.stats)?.in_process(table, &options);
         let are_added = self.appends.is_some();
@@ -261,15 +267,18 @@ impl ScanTasks {
             let ids: HashSet<i64> = Table::ids_of(snapshots).unwrap_or_default();
             program = program.added_by(ids)?.needing(["status"].into_iter(), &[])?;
         }
-        let schema = carrying(program.view.schema(), carried)?;
-        let share = share.filter(|share| share.of > 1).cloned();
+        let schema = carrying(program.view.schema(), &carried)?;
+        let share = share.cloned();
         let kept = move |mut entries: RecordBatch| {
             if are_added {
                 let statuses = column::<Int32Array>(&entries, "status")?.values();
                 let added: BooleanArray = statuses.iter().map(|status| Some(*status == ADDED)).collect();
                 entries = filter_record_batch(&entries, &added)?;
             }
-            share.as_ref().map_or(Ok(entries.clone()), |share| share.of_entries(entries))
+            match &share {
+                Some(share) => share.of_entries(entries),
+                None => Ok(entries),
+            }
         };
         let rows = PlanRowBuilder::new(program, deletes, DeletesAs::Ids)?.carrying(carried);
         limited(request.limit, || {
@@ -296,12 +305,12 @@ impl TasksShare {
 }
 
 /// The columns of deletes that the answer shows.
-fn shown_in_answer(deletes: &RecordBatch) -> Result<RecordBatch> {
-    let columns = DELETE_COLUMNS.map(|name| match name {
-        "referenced_data_file" => Ok((name, Arc::new(target_files(deletes)?) as _)),
+fn shown_in_answer(deletes: &RecordBatch, columns: &[&'static str]) -> Result<RecordBatch> {
+    let shown = columns.iter().map(|name| match *name {
+        "referenced_data_file" => Ok((*name, Arc::new(target_files(deletes)?) as _)),
         name => Ok((name, find(deletes, name)?)),
     });
-    Ok(RecordBatch::try_from_iter(columns.into_iter().collect::<Result<Vec<_>>>()?)?)
+    Ok(RecordBatch::try_from_iter(shown.collect::<Result<Vec<_>>>()?)?)
 }
 
 /// The schema of rows that carry columns of entries.

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::Table;
 use crate::error::{Error, ErrorKind, Result};
-use crate::iceberg::prune::{Names, Pruner};
+use crate::iceberg::prune::{Names, Pruner, named};
 use crate::predicate::Predicate;
 use crate::scan::ExpressionForm;
 
@@ -34,19 +34,11 @@ impl Table {
     /// `UnknownColumn`; `Argument` for several that only differ in case, where that is ignored.
     pub fn field_ids(&self, names: &[String], compared: Names) -> Result<Vec<i32>> {
         let of = |name: &String| {
-            let exact = self.schema().field_by_name(name);
-            let mut like = self.schema().fields_like(name).filter(|_| compared == Names::AnyCase);
-            match (exact, like.next(), like.next()) {
-                (Some(field), ..) | (None, Some(field), None) => Ok(field.id),
-                (None, Some(_), Some(_)) => {
-                    let message = format!("several columns are called {name:?} when case is ignored");
-                    Err(Error::new(ErrorKind::Argument, message).in_field(name))
-                }
-                (None, None, _) => {
-                    let message = format!("the table has no column {name:?}");
-                    Err(Error::new(ErrorKind::UnknownColumn, message).in_field(name))
-                }
-            }
+            let found = named(self.schema(), compared, name, ErrorKind::Argument)?;
+            found.map(|field| field.id).ok_or_else(|| {
+                let message = format!("the table has no column {name:?}");
+                Error::new(ErrorKind::UnknownColumn, message).in_field(name)
+            })
         };
         names.iter().map(of).collect()
     }

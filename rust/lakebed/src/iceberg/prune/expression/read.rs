@@ -198,7 +198,7 @@ impl ExpressionReader<'_> {
     }
 
     fn column(&self, name: &str) -> Result<TestedTerm> {
-        Ok(match named(self.schema, self.names, name)? {
+        Ok(match named(self.schema, self.names, name, ErrorKind::Predicate)? {
             Some(field) => self.target_of(field, name),
             None => TestedTerm { term: Term::from(name), ty: Type::Unknown },
         })
