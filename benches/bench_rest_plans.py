@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from session import resident_bytes
 
 import lakebed
 from lakebed.iceberg import Planner
@@ -93,18 +95,16 @@ SIDES: dict[str, Callable[[Path, int], Iterator[int]]] = {
 }
 
 
-def peak() -> int:
-    """The most memory that this process has had [bytes]."""
+def _peak_bytes() -> int:
     # Not `ru_maxrss`, which a new program has of the one before it.
-    (line,) = (line for line in Path("/proc/self/status").read_text().splitlines() if "VmHWM" in line)
-    return int(line.split()[1]) << 10
+    return resident_bytes(os.getpid(), "VmHWM") or 0
 
 
 def measured(side: str, folder: Path, tasks: int) -> dict[str, Any]:
     """One side, in this process."""
     if side == "pyiceberg":
         import pyiceberg.table  # noqa: F401 - its import is no part of the plan
-    before, start = peak(), time.perf_counter()
+    before, start = _peak_bytes(), time.perf_counter()
     times, sizes = [], []
     for size in SIDES[side](folder, tasks):
         times.append(time.perf_counter() - start)
@@ -114,7 +114,7 @@ def measured(side: str, folder: Path, tasks: int) -> dict[str, Any]:
         "all": times[-1],
         "answers": len(sizes),
         "largest": max(sizes),
-        "peak": peak() - before,
+        "peak": _peak_bytes() - before,
     }
 
 
