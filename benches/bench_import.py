@@ -23,8 +23,10 @@ WAYS: dict[str, tuple[str, ...]] = {
     "import lakebed": ("-c", "import lakebed"),
     "lakebed.open_table": ("-c", "import lakebed; lakebed.open_table"),
     "import pyarrow": ("-c", "import pyarrow"),
+    "import click, rich": ("-c", "import click, rich"),
     "pyarrow and open_table": ("-c", "import pyarrow, lakebed; lakebed.open_table"),
     "lakebed --help": (*COMMAND, "--help"),
+    "lakebed show": (*COMMAND, "show", str(TABLE)),
     "lakebed files": (*COMMAND, "files", str(TABLE)),
 }
 
@@ -48,6 +50,13 @@ def main() -> None:
     ):
         wall, cpu = (whole - part for whole, part in zip(medians[name], medians[less], strict=True))
         print(f"{'lakebed beyond ' + less.removeprefix('import '):24} {wall:7.1f} ms  (cpu {cpu:.1f}{limit})")
+    for name, other, limit in (
+        ("lakebed --help", "import click, rich", 1.2),
+        ("lakebed show", "import pyarrow", 2.0),
+    ):
+        (wall, cpu), (of_wall, of_cpu) = medians[name], medians[other]
+        times = f"{wall / of_wall:.2f} times (cpu {cpu / of_cpu:.2f}, to stay below {limit})"
+        print(f"{name} / {other.removeprefix('import ')}: {times}")
     print(f"{'packed':24} {packed_bytes() / 1e6:7.1f} MB  (to stay below 4)")
 
 

@@ -11,7 +11,8 @@ from collections import Counter
 
 import click
 
-from lakebed.cli import _GROUPS, cli, views
+from lakebed.cli import cli
+from lakebed.cli.commands import SECTIONS
 from shared_data import PROJECT
 
 PAGE = PROJECT / "docs" / "reference" / "commands.md"
@@ -27,12 +28,11 @@ MOST = 15
 
 def page() -> str:
     """The text of the page."""
-    groups = [(title, [*names, *_views_of(title, names)]) for title, names in _GROUPS]
     rows = {name: _options(command) for name, command in cli.commands.items()}
     counts = Counter(row for listed in rows.values() for row in listed)
     common = [row for row in rows["files"] if counts[row] >= MOST]
     parts = [HEAD, f"## {COMMON}\n\nEach command says which of these it takes.\n\n{_table(common)}"]
-    for title, names in groups:
+    for title, names in SECTIONS.items():
         parts.append(f"## {title}\n")
         for name in names:
             command = cli.commands[name]
@@ -65,12 +65,6 @@ def _named(rows: list[tuple[str, str]]) -> str:
 
 def _name(row: tuple[str, str]) -> str:
     return row[0].split(", ")[-1].split()[0]
-
-
-def _views_of(title: str, names: tuple[str, ...]) -> list[str]:
-    listed = {name for _, others in _GROUPS for name in others}
-    more = [views.command_of(view) for view in views.VIEWS if views.section_of(view) == title]
-    return [name for name in more if name not in listed and name not in names]
 
 
 def _options(command: click.Command) -> list[tuple[str, str]]:

@@ -20,7 +20,7 @@ from pyarrow import parquet
 import lakebed
 from lakebed._text import wrapped
 from lakebed.advice import TableName
-from lakebed.cli import cli, openmetrics, render
+from lakebed.cli import cli, openmetrics, render, views
 from shared_data import SAMPLE_ICEBERG_TABLE, SAMPLE_TABLE
 
 if TYPE_CHECKING:
@@ -426,6 +426,8 @@ def test_a_moved_table_is_an_error_that_says_how() -> None:
 def test_every_command_has_a_group_in_the_help() -> None:
     shown = run("--help").stdout
     assert {line.split()[0] for line in shown.splitlines() if line.startswith("  ")} >= set(cli.commands)
+    assert all(cli.commands[name].name == name for name in cli.commands)
+    assert {views.command_of(view) for view in views.VIEWS} < set(cli.commands)
     assert "_LAKEBED_COMPLETE=bash_source" in shown
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import pkgutil
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +14,6 @@ import commands_page
 import pytest
 import test_api
 
-import lakebed
 from lakebed import Table
 from lakebed.cli import cli
 from shared_data import PROJECT, sample_of
@@ -43,18 +43,9 @@ def shown(page: Path) -> Iterator[Shown]:
 ALL = [one for page in PAGES for one in shown(page)]
 
 
-def found(name: str) -> Any:
-    """What a dotted name stands for."""
-    module, _, rest = name.rpartition(".")
-    try:
-        return importlib.import_module(name)
-    except ModuleNotFoundError:
-        return getattr(importlib.import_module(module), rest)
-
-
 def names(one: Shown) -> Iterator[tuple[str, Any]]:
     """What the page has a heading of, by the names in it."""
-    value = found(one.name)
+    value = pkgutil.resolve_name(one.name)
     if not inspect.ismodule(value):
         yield one.name.rpartition(".")[2], value
         yield from class_names(value, one)
@@ -166,6 +157,4 @@ def test_names_of_lakebed_that_pages_name_exist(page: Path) -> None:
     text = re.sub(r"^## From an earlier state.*", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
     named = re.findall(r"`lakebed((?:\.[A-Za-z_]+)+)", text)
     for name in set(named) - {".toml", ".prom"}:
-        value: Any = lakebed
-        for part in name.removeprefix(".").split("."):
-            value = found(f"lakebed.{part}") if part in ("spark", "pyiceberg") else getattr(value, part)
+        pkgutil.resolve_name(f"lakebed{name}")

@@ -4,42 +4,18 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
 from typing import Any, NoReturn
 
 import click
 
 from lakebed import __version__
-from lakebed.cli import (
-    avro,
-    cleaning,
-    demo,
-    doctor,
-    find,
-    health,
-    mcp,
-    report,
-    rewriting,
-    serve_plans,
-    show,
-    views,
-)
+from lakebed.cli.commands import SECTIONS, Commands
 from lakebed.cli.failures import one_line, warnings_as_lines
-from lakebed.cli.watching import watched
 
 # What shells say of programs that a signal ended, which is how other tools end here.
 _INTERRUPTED, _BROKEN_PIPE = 130, 141
 # What shells set to ask for completions.
 _COMPLETE = "_LAKEBED_COMPLETE"
-# The commands of a first look, in its order; then the rest.
-_GROUPS = (
-    ("A table", ("show", "health", "report", "find")),
-    ("Its files", ("files", "partitions", "buckets", "plan", "deletes", "diff", "appends", "changes")),
-    ("Its history", ("snapshots", "growth", "file-history", "refs", "schemas", "changelogs")),
-    ("What it keeps", ("verify", "reachable", "orphans", "expire-plan", "apply", "restore", "rewrite-paths")),
-    ("Its metadata", ("manifests", "entries", "indexes", "metadata", "avro")),
-    ("Beside tables", ("demo", "doctor", "mcp", "serve-plans")),
-)
 
 
 class _Group(click.Group):
@@ -69,6 +45,7 @@ class _Group(click.Group):
         is_unknown = not name.startswith("-") and self.get_command(ctx, name) is None
         if is_unknown and not ctx.resilient_parsing:
             from difflib import get_close_matches
+            from pathlib import Path
 
             near = get_close_matches(name, self.commands, 1)
             near = near or ([f"show {name}"] if "/" in name or Path(name).exists() else [])
@@ -79,16 +56,14 @@ class _Group(click.Group):
 
     def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The commands by what they are about, with the first line of each one's help."""
-        for title, names in _GROUPS:
-            ordered = {name for _, others in _GROUPS for name in others}
-            more = (views.command_of(view) for view in views.VIEWS if views.section_of(view) == title)
-            names = (*names, *(name for name in more if name not in ordered))
-            rows = [(name, self.commands[name].get_short_help_str(limit=200)) for name in names]
+        for title, lines in SECTIONS.items():
             with formatter.section(title):
-                formatter.write_dl(rows)
+                formatter.write_dl(list(lines.items()))
 
 
-@click.group("lakebed", cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    "lakebed", cls=_Group, commands=Commands(), context_settings={"help_option_names": ["-h", "--help"]}
+)
 @click.version_option(__version__, prog_name="lakebed")
 def cli() -> None:
     """Metadata of lake tables: their state and problems, snapshots, manifests and files.
@@ -106,16 +81,6 @@ def cli() -> None:
     Completion, in ~/.bashrc (zsh and fish likewise):
     eval "$(_LAKEBED_COMPLETE=bash_source lakebed)"
     """  # noqa: D301 - click's mark of lines that stay as they are
-
-
-for _command in (report, find, rewriting, avro, demo, doctor, mcp, serve_plans):
-    cli.add_command(_command.command)
-for _cleaning in (cleaning.apply, cleaning.restore):
-    cli.add_command(_cleaning)
-for _command in (show, health):
-    cli.add_command(watched(_command.command))
-for _view in views.VIEWS:
-    cli.add_command(watched(views.view_command(_view)))
 
 
 def main() -> NoReturn:

@@ -21,6 +21,7 @@ from lakebed.cli.health_rows import (
 )
 from lakebed.cli.output import write, write_explain, write_lines
 from lakebed.cli.rows import Read
+from lakebed.cli.watching import watched
 from lakebed.errors import PredicateError, SchemaError
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 _OPENMETRICS = "openmetrics"
 
 
+@watched
 @click.command("health")
 @options.tables
 @options.where

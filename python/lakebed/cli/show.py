@@ -11,11 +11,13 @@ from lakebed._display import count, moment, partition, readable, size
 from lakebed._values import to_text
 from lakebed.cli import options, render, thresholds
 from lakebed.cli.about import describe
+from lakebed.cli.watching import watched
 
 if TYPE_CHECKING:
     from lakebed.table import Table
 
 
+@watched
 @click.command("show")
 @options.table
 @options.engine

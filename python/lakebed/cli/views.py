@@ -17,6 +17,7 @@ from lakebed.cli import cleaning, options, render
 from lakebed.cli.keywords import OF_KEYWORDS
 from lakebed.cli.output import BINARY, write, write_explain
 from lakebed.cli.rows import Order, ShownRows
+from lakebed.cli.watching import watched
 from lakebed.table import Table
 from lakebed.view import KEYWORDS
 
@@ -50,12 +51,6 @@ _of_table = click.option("--columns", metavar="A,B", callback=options.names, hel
 # Made whole before their first row, or nearly so: a terminal gets the size of their files in all.
 _OF_FILES = ("orphans", "reachable", "expire_plan", "dangling_deletes", "compaction_plan")
 _PLANS = ("orphans", "expire_plan", "dangling_deletes", "repair_plan")
-_NAMES = {"metadata_table": "metadata"}
-_SECTIONS = {
-    "lakebed.table.history": "Its history",
-    "lakebed.table.contents": "Its files",
-    "lakebed.table.jobs": "What it keeps",
-}
 _EXTRA_HELP = {
     "diff": "A and B are snapshots, names of tags or branches, or times: what B lacks was removed, what A "
     "lacks was added.",
@@ -73,8 +68,9 @@ _EXTRA_HELP = {
 }
 
 
-def view_command(view: str) -> click.Command:
-    """The command that prints a view."""
+def view_command(name: str) -> click.Command:
+    """The command of a name, which prints a view."""
+    (view,) = (view for view in VIEWS if command_of(view) == name)
     method = getattr(Table, view)
     parameters = inspect.signature(method).parameters
     known = OF_KEYWORDS if "columns" in KEYWORDS[view] else {**OF_KEYWORDS, "columns": _of_table}
@@ -150,23 +146,17 @@ def view_command(view: str) -> click.Command:
         run = decorate(run)
     described = inspect.getdoc(method) or ""
     text = [described.partition("\n\n")[0], _EXTRA_HELP.get(view, "")]
-    name = command_of(view)
     command = click.command(name=name, help="\n\n".join(filter(None, text)))(run)
     for option in command.params:
         default = parameters[option.name].default if option.name in parameters else None
         if isinstance(option, click.Option) and isinstance(default, timedelta):
             option.default, option.show_default = f"{default.days}d", True
-    return command
+    return watched(command)
 
 
 def command_of(view: str) -> str:
     """The name of a view's command."""
-    return _NAMES.get(view, view.replace("_", "-"))
-
-
-def section_of(view: str) -> str:
-    """What the command of a view is about."""
-    return _SECTIONS[getattr(Table, view).__module__]
+    return "metadata" if view == "metadata_table" else view.replace("_", "-")
 
 
 def said(method: Callable[..., Any], argument: str) -> str:
