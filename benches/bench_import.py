@@ -50,13 +50,12 @@ def main() -> None:
     ):
         wall, cpu = (whole - part for whole, part in zip(medians[name], medians[less], strict=True))
         print(f"{'lakebed beyond ' + less.removeprefix('import '):24} {wall:7.1f} ms  (cpu {cpu:.1f}{limit})")
-    for name, other, limit in (
+    for name, other, most in (
         ("lakebed --help", "import click, rich", 1.2),
         ("lakebed show", "import pyarrow", 2.0),
     ):
-        (wall, cpu), (of_wall, of_cpu) = medians[name], medians[other]
-        times = f"{wall / of_wall:.2f} times (cpu {cpu / of_cpu:.2f}, to stay below {limit})"
-        print(f"{name} / {other.removeprefix('import ')}: {times}")
+        wall, cpu = (whole / part for whole, part in zip(medians[name], medians[other], strict=True))
+        print(f"{name} takes {wall:.2f} times {other} (cpu {cpu:.2f}, to stay below {most})")
     print(f"{'packed':24} {packed_bytes() / 1e6:7.1f} MB  (to stay below 4)")
 
 
