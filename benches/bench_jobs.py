@@ -128,12 +128,11 @@ def _contestant(side: str, task: str, options: argparse.Namespace, corpus: Corpu
         kept = str(jobs_sides.kept(corpus.columns))
         java = ("java", "-Xmx6g", "-Dlog4j2.level=OFF", "-cp", jars, program, corpus.path, task, kept)
         return Contestant(side, task, paimon_tables.java_version(), "", java, patient=True)
-    own, master = side == report.REFERENCE, options.master
-    shown = (
-        version("lakebed")
-        if own
-        else f"{spark_sides.release_of('iceberg')}, Spark {spark_sides.pyspark_version()}"
+    master, release = (
+        options.master,
+        spark_sides.release_of("iceberg") if side == "iceberg" else version("lakebed"),
     )
+    shown = release if side == report.REFERENCE else f"{release}, Spark {spark_sides.pyspark_version()}"
     program = (jobs_sides.__file__, side, task, master)
     return Contestant.of_python(side, task, shown, master, corpus, *program, patient=True)
 

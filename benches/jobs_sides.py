@@ -30,11 +30,12 @@ _FLOOR = ("content", "file_path", "file_format", "file_size_in_bytes")
 PAIMON_TASKS = ("paimon_orphans", "paimon_expire_plan", "paimon_compact_manifests")
 SIDES: dict[str, tuple[str, ...]] = {
     "lakebed": (
-        *("manifests", "plan", "reachable", "orphans", "expire_plan"),
+        *("manifests", "plan", "partitions", "health", "reachable", "orphans", "expire_plan"),
         *("growth", "file_history", "rewrite_manifests"),
         *PAIMON_TASKS,
     ),
-    "iceberg": ("orphans", "expire_plan", "rewrite_manifests"),
+    "spark": ("plan", "partitions", "health", "reachable", "orphans"),
+    "iceberg": ("partitions", "orphans", "expire_plan", "rewrite_manifests"),
     "paimon": PAIMON_TASKS,
 }
 """Who does which tasks."""
@@ -130,9 +131,22 @@ def _lakebed_paimon(root: Path, snapshots: int, task: str) -> Found:
         return found, time.perf_counter() - start
 
 
+def _spark(root: Path, _snapshots: int, task: str, spark: Any) -> Found:
+    """The views on Spark. Returns: as `_lakebed`."""
+    import lakebed.spark
+
+    table = lakebed.spark.open_table(spark, str(root))
+    if task == "orphans":
+        listed = spark.read.parquet(str(root / "listing.parquet"))
+        return table.orphans(listing=listed).count(), None
+    return getattr(table, task)().count(), None
+
+
 def _iceberg(root: Path, snapshots: int, task: str, spark: Any) -> Found:
     """Iceberg's procedures and actions, which here delete nothing. Returns: as `_lakebed`."""
     jvm = spark._jvm
+    if task == "partitions":
+        return len(spark.sql(f"SELECT * FROM h.{root.parent.name}.{root.name}.partitions").collect()), None
     if task == "orphans":
         listed = spark.read.parquet(str(root / "listing.parquet"))
         listed = listed.selectExpr("path AS file_path", "modified AS last_modified")
@@ -149,6 +163,9 @@ def _iceberg(root: Path, snapshots: int, task: str, spark: Any) -> Found:
         actions.rewriteManifests(table).execute()
         table.refresh()
         return int(table.currentSnapshot().dataManifests(table.io()).size()), None
+
+
+_ON_SPARK = {"spark": _spark, "iceberg": _iceberg}
 
 
 def session(root: Path, master: str) -> Any:
@@ -172,8 +189,8 @@ def session(root: Path, master: str) -> Any:
 def _ready(corpus: Corpus, side: str, task: str, master: str) -> Callable[[], dict[str, Any]]:
     root, snapshots = Path(corpus.path), corpus.columns
     run = partial(_lakebed_paimon if task in PAIMON_TASKS else _lakebed, root, snapshots, task)
-    if side == "iceberg":
-        run = partial(_iceberg, root, snapshots, task, session(root, master))
+    if side in _ON_SPARK:
+        run = partial(_ON_SPARK[side], root, snapshots, task, session(root, master))
     return partial(_measured, run)
 
 
