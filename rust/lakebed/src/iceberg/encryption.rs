@@ -30,7 +30,7 @@ use super::deletion_vector::VectorRange;
 use super::metadata::{EncryptionKey, TableMetadata};
 use crate::columnar::Decoding;
 use crate::error::{Error, ErrorKind, Result};
-use crate::record::column;
+use crate::record::{column, typed};
 use crate::storage::Storage;
 use crate::view::with_columns;
 
@@ -222,15 +222,19 @@ pub(in crate::iceberg) fn with_sealed_keys(
     with_columns(list, vec![(SEALED, Arc::new(sealed) as ArrayRef)])
 }
 
-/// The key of a row of such a list; `None` where the list was not encrypted, or has no key of the manifest.
+/// The keys in such a list; `None` where the list was not encrypted.
 ///
 /// # Errors
-/// `Internal` for another column.
-pub(in crate::iceberg) fn sealed_key(list: &RecordBatch, row: usize) -> Result<Option<SealedKey>> {
-    if list.column_by_name(SEALED).is_none() {
-        return Ok(None);
-    }
-    let keys: &StringArray = column(list, SEALED)?;
+/// `Mismatch` for another column.
+pub(in crate::iceberg) fn sealed_keys(list: &RecordBatch) -> Result<Option<&StringArray>> {
+    list.column_by_name(SEALED).map(|keys| typed(keys, SEALED)).transpose()
+}
+
+/// The key of a row; `None` where the list has no key of the manifest.
+///
+/// # Errors
+/// `Internal` for what is no key.
+pub(in crate::iceberg) fn sealed_key(keys: &StringArray, row: usize) -> Result<Option<SealedKey>> {
     let key = keys.is_valid(row).then(|| serde_json::from_str(keys.value(row)));
     key.transpose().map_err(|error: serde_json::Error| Error::new(ErrorKind::Internal, error.to_string()))
 }

@@ -14,9 +14,10 @@ use arrow_array::{
 use arrow_buffer::Buffer;
 use arrow_schema::{ArrowError, DataType};
 use arrow_select::concat::concat_batches;
+use arrow_select::filter::filter_record_batch;
 
 use super::content_entry::unless_content_entries;
-use super::encryption::{SealedKey, plain, sealed_key, with_sealed_keys};
+use super::encryption::{SealedKey, plain, sealed_key, sealed_keys, with_sealed_keys};
 use super::fields::{FIELD_SUMMARY, LIST, known};
 use super::manifest::canonical::canonical_list;
 use super::manifest::number;
@@ -123,7 +124,11 @@ fn finished(batch: &RecordBatch, location: Option<&str>) -> Result<RecordBatch> 
 }
 
 fn zero_for_null<T: ArrowPrimitiveType<Native: Default>>(column: &ArrayRef, name: &str) -> Result<ArrayRef> {
-    let values = typed::<PrimitiveArray<T>>(column, name)?.iter();
+    let values = typed::<PrimitiveArray<T>>(column, name)?;
+    if values.null_count() == 0 {
+        return Ok(Arc::clone(column));
+    }
+    let values = values.iter();
     Ok(Arc::new(values.map(|value| Some(value.unwrap_or_default())).collect::<PrimitiveArray<T>>()))
 }
 
@@ -294,11 +299,24 @@ impl ManifestFile {
         let columns = Columns::of(list)?;
         (0..list.num_rows()).map(|row| columns.manifest(row).map_err(|e| e.in_record(row as u64))).collect()
     }
+
+    /// The rows of such a list whose manifests have this kind of files.
+    ///
+    /// # Errors
+    /// As [`ManifestFile::all`].
+    pub(crate) fn rows_of(list: &RecordBatch, content: i32) -> Result<RecordBatch> {
+        let columns = Columns::of(list)?;
+        let rows = (0..list.num_rows()).map(|row| {
+            columns.content(row).map(|found| Some(found == content)).map_err(|e| e.in_record(row as u64))
+        });
+        Ok(filter_record_batch(list, &rows.collect::<Result<BooleanArray>>()?)?)
+    }
 }
 
 /// The columns of a list, typed.
 struct Columns<'l> {
-    list: &'l RecordBatch,
+    /// In a list that was decrypted.
+    sealed_keys: Option<&'l StringArray>,
     paths: &'l StringArray,
     lengths: &'l Int64Array,
     spec_ids: &'l Int32Array,
@@ -319,7 +337,7 @@ impl<'l> Columns<'l> {
         let longs = |name: &str| column::<Int64Array>(list, name);
         let summaries = list.column_by_name(SUMMARIES).map(|lists| typed(lists, SUMMARIES));
         Ok(Columns {
-            list,
+            sealed_keys: sealed_keys(list)?,
             paths: column(list, "manifest_path")?,
             lengths: longs("manifest_length")?,
             spec_ids: ints("partition_spec_id")?,
@@ -337,12 +355,17 @@ impl<'l> Columns<'l> {
         })
     }
 
-    fn manifest(&self, row: usize) -> Result<ManifestFile> {
+    fn content(&self, row: usize) -> Result<i32> {
         let content = at(self.contents, row).unwrap_or(DATA);
-        if !matches!(content, DATA | DELETES) {
-            let message = format!("content is {content}, neither 0 (data) nor 1 (deletes)");
-            return Err(Error::new(ErrorKind::Mismatch, message).in_field("content"));
+        if matches!(content, DATA | DELETES) {
+            return Ok(content);
         }
+        let message = format!("content is {content}, neither 0 (data) nor 1 (deletes)");
+        Err(Error::new(ErrorKind::Mismatch, message).in_field("content"))
+    }
+
+    fn manifest(&self, row: usize) -> Result<ManifestFile> {
+        let content = self.content(row)?;
         let known = |count| u64::try_from(count).ok();
         let [added, existing, deleted] = self.counts.map(|(files, rows)| RecordedCounts {
             files: at(files, row).map(i64::from).and_then(known),
@@ -361,7 +384,7 @@ impl<'l> Columns<'l> {
             deleted,
             partitions: self.summaries(row)?,
             first_row_id: at(self.first_row_ids, row),
-            key: sealed_key(self.list, row)?,
+            key: self.sealed_keys.map(|keys| sealed_key(keys, row)).transpose()?.flatten(),
         })
     }
 

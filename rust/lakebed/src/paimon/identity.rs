@@ -1,10 +1,15 @@
 //! The identity of a file, by which entries of the same file are matched (Paimon's `FileEntry.Identifier`).
 
 use std::collections::HashSet;
+use std::hash::BuildHasher;
 
-use arrow_array::{Array, BinaryArray, BooleanArray, Int32Array, ListArray, RecordBatch, StringArray};
+use arrow_array::builder::BinaryBuilder;
+use arrow_array::{Array, BinaryArray, Int32Array, ListArray, RecordBatch, StringArray, UInt32Array};
+use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
+use arrow_select::take::take_record_batch;
+use foldhash::fast::RandomState;
 
-use crate::error::Result;
+use crate::error::{Result, fitting};
 use crate::record::{column, typed};
 
 /// The columns of [`ENTRY`](super::fields::ENTRY) that make up an identity.
@@ -26,7 +31,8 @@ pub(crate) fn identities(entries: &RecordBatch) -> Result<BinaryArray> {
     let extra_names = typed::<StringArray>(extra_files.values(), "extra_files")?;
     let extra_offsets = extra_files.value_offsets();
     let mut key = Vec::new();
-    let keys = (0..entries.num_rows()).map(|row| {
+    let mut keys = BinaryBuilder::with_capacity(entries.num_rows(), 0);
+    for row in 0..entries.num_rows() {
         key.clear();
         push(&mut key, Some(partition.value(row)));
         key.extend(bucket.value(row).to_le_bytes());
@@ -37,9 +43,24 @@ pub(crate) fn identities(entries: &RecordBatch) -> Result<BinaryArray> {
         for item in extra_offsets[row] as usize..extra_offsets[row + 1] as usize {
             push(&mut key, extra_names.is_valid(item).then(|| extra_names.value(item).as_bytes()));
         }
-        key.clone()
-    });
-    Ok(BinaryArray::from_iter_values(keys))
+        keys.append_value(&key);
+    }
+    Ok(keys.finish())
+}
+
+/// The name of the file with this identity; empty for bytes that are none.
+fn name_in(identity: &[u8]) -> &[u8] {
+    let name = || {
+        let (_, rest) = part(identity)?;
+        part(rest.get(2 * size_of::<i32>()..)?)
+    };
+    name().map(|(name, _)| name).unwrap_or_default()
+}
+
+/// The part at the start, which is not null, and what follows.
+fn part(key: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (length, rest) = key.strip_prefix(&[1])?.split_first_chunk()?;
+    rest.split_at_checked(usize::try_from(u64::from_le_bytes(*length)).ok()?)
 }
 
 fn push(key: &mut Vec<u8>, part: Option<&[u8]>) {
@@ -55,26 +76,58 @@ fn push(key: &mut Vec<u8>, part: Option<&[u8]>) {
 
 /// The files that some entry deletes.
 #[derive(Default)]
-pub(crate) struct DeletedIdentities(HashSet<Box<[u8]>>);
+pub(crate) struct DeletedIdentities {
+    identities: HashSet<Box<[u8]>, RandomState>,
+    /// The hashes of their names, by which nearly all other files are told from them before their identity is made.
+    names: HashSet<u64, RandomState>,
+}
 
 impl DeletedIdentities {
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.identities.is_empty()
     }
 
     /// The identities of those files, in any order.
     pub(crate) fn identities(&self) -> impl Iterator<Item = &[u8]> {
-        self.0.iter().map(AsRef::as_ref)
+        self.identities.iter().map(AsRef::as_ref)
     }
 
     /// Adds the files of DELETE entries.
     pub(crate) fn extend(&mut self, identities: &BinaryArray) {
-        self.0.extend(identities.iter().flatten().map(Box::from));
+        let names = identities.iter().flatten().map(name_in);
+        self.names.extend(names.map(|name| self.identities.hasher().hash_one(name)));
+        self.identities.extend(identities.iter().flatten().map(Box::from));
     }
 
-    /// True for each file that no entry deletes.
-    pub(crate) fn live(&self, identities: &BinaryArray) -> BooleanArray {
-        identities.iter().map(|identity| identity.map(|bytes| !self.0.contains(bytes))).collect()
+    /// Which of `entries`, which have the columns of [`IDENTITY`], are of files that no entry deletes.
+    ///
+    /// # Errors
+    /// `Mismatch` for a column of another type.
+    pub(crate) fn live(&self, entries: &RecordBatch) -> Result<BooleanBuffer> {
+        let mut live = BooleanBufferBuilder::new(entries.num_rows());
+        live.append_n(entries.num_rows(), true);
+        if self.is_empty() {
+            return Ok(live.finish());
+        }
+        let names = column::<StringArray>(entries, "file_name")?;
+        let is_named = |row: &u32| {
+            let hash = self.identities.hasher().hash_one(names.value(*row as usize).as_bytes());
+            self.names.contains(&hash)
+        };
+        let rows = fitting(u32::try_from(entries.num_rows()).ok(), "the number of entries")?;
+        let named: Vec<u32> = (0..rows).filter(is_named).collect();
+        if named.is_empty() {
+            return Ok(live.finish());
+        }
+        let places = IDENTITY.map(|name| entries.schema_ref().index_of(name));
+        let places = places.into_iter().collect::<std::result::Result<Vec<_>, _>>()?;
+        let some = take_record_batch(&entries.project(&places)?, &UInt32Array::from(named.clone()))?;
+        for (row, identity) in named.into_iter().zip(&identities(&some)?) {
+            if identity.is_some_and(|identity| self.identities.contains(identity)) {
+                live.set_bit(row as usize, false);
+            }
+        }
+        Ok(live.finish())
     }
 }
 
@@ -99,8 +152,8 @@ mod tests {
         assert_eq!(error.location().field.as_deref(), Some("partition"));
     }
 
-    /// The identity of one entry of a case.
-    fn identity(entry: &Value) -> Vec<u8> {
+    /// One entry of a case, with the columns of an identity.
+    fn row(entry: &Value) -> RecordBatch {
         let number = |name: &str| {
             let number = entry[name].as_i64().and_then(|number| i32::try_from(number).ok());
             Arc::new(Int32Array::from(vec![number.expect("a number")])) as ArrayRef
@@ -119,8 +172,7 @@ mod tests {
             Arc::new(BinaryArray::from_opt_vec(vec![index])),
             text("external_path"),
         ];
-        let entries = RecordBatch::try_from_iter(IDENTITY.into_iter().zip(columns)).expect("an entry");
-        identities(&entries).expect("an identity").value(0).to_vec()
+        RecordBatch::try_from_iter(IDENTITY.into_iter().zip(columns)).expect("an entry")
     }
 
     /// Every file that is added, and that no entry in any manifest deletes, is live; deletions of other files have no
@@ -131,18 +183,19 @@ mod tests {
             let manifests = case["manifests"].as_array().expect("manifests").iter();
             let entries: Vec<&Value> =
                 manifests.flat_map(|manifest| manifest.as_array().expect("entries")).collect();
-            let ids: Vec<Vec<u8>> = entries.iter().map(|entry| identity(entry)).collect();
-            let of_kind = |wanted: &'static str| {
-                let all = entries.iter().zip(&ids);
-                all.filter(move |(entry, _)| entry["kind"] == wanted)
-                    .map(|(entry, id)| (entry["file"].as_str().expect("a name").to_owned(), id.clone()))
+            let of_kind = |wanted: &'static str| entries.iter().filter(move |entry| entry["kind"] == wanted);
+            let of_entry = |entry: &&&Value| {
+                let identity = identities(&row(entry)).expect("an identity");
+                (entry["file"].as_str().expect("a name").to_owned(), identity.value(0).to_vec())
             };
             let mut deleted = DeletedIdentities::default();
-            let deletions: Vec<(String, Vec<u8>)> = of_kind("DELETE").collect();
+            let deletions: Vec<(String, Vec<u8>)> = of_kind("DELETE").map(|entry| of_entry(&entry)).collect();
             deleted.extend(&BinaryArray::from_iter_values(deletions.iter().map(|(_, id)| id)));
-            let added: Vec<(String, Vec<u8>)> = of_kind("ADD").collect();
-            let live = deleted.live(&BinaryArray::from_iter_values(added.iter().map(|(_, id)| id)));
-            let live = added.iter().zip(&live).filter(|(_, live)| *live == Some(true)).map(|(file, _)| file);
+            let added: Vec<(String, Vec<u8>)> = of_kind("ADD").map(|entry| of_entry(&entry)).collect();
+            assert!(deletions.iter().all(|(file, id)| name_in(id) == file.as_bytes()));
+            let live = |entry: &Value| deleted.live(&row(entry)).expect("columns").value(0);
+            let live =
+                added.iter().zip(of_kind("ADD")).filter(|(_, entry)| live(entry)).map(|((file, _), _)| file);
             if case["expect"].is_object() {
                 // Readers accept what is an error for those who rewrite manifests.
                 let mut times: HashMap<&[u8], usize> = HashMap::new();
@@ -152,7 +205,7 @@ mod tests {
             }
             let known: Vec<&Vec<u8>> = added.iter().map(|(_, id)| id).collect();
             let dangling = deletions.iter().filter(|(_, id)| !known.contains(&id));
-            let mut answer: Vec<String> = live.map(|(file, _)| format!("ADD:{file}")).collect();
+            let mut answer: Vec<String> = live.map(|file| format!("ADD:{file}")).collect();
             answer.extend(dangling.map(|(file, _)| format!("DELETE:{file}")));
             let expected = case["expect"].as_array().expect("entries").iter();
             let mut expected: Vec<&str> = expected.map(|entry| entry.as_str().expect("an entry")).collect();

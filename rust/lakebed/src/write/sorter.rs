@@ -4,10 +4,10 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use arrow_array::{Array, ArrayRef, RecordBatch, UInt32Array};
+use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, UInt32Array};
 use arrow_buffer::Buffer;
 use arrow_row::{RowConverter, Rows, SortField};
-use arrow_select::take::take_record_batch;
+use arrow_select::take::take;
 
 use crate::error::{Error, ErrorKind, Result, fitting};
 use crate::record::carried;
@@ -92,7 +92,7 @@ impl<S: Sortable> Sorter<S> {
             Some(disk) => SortedSource::Merged(Merge::new(self.entries, self.order, disk, self.runs)?),
             None => {
                 let (entries, order) = self.run()?;
-                SortedSource::InMemory { entries, order, next: 0 }
+                SortedSource::InMemory { entries: LookedUp::new(entries), order, next: 0 }
             }
         };
         Ok(SortedParts { source, rows: rows.max(1) })
@@ -104,11 +104,7 @@ impl<S: Sortable> Sorter<S> {
         self.held_bytes = 0;
         let keys = keys(&self.entries, &mut self.order, &entries)?;
         let rows = fitting(u32::try_from(entries.num_rows()).ok(), ENTRIES)?;
-        let mut order: Vec<u32> = (0..rows).collect();
-        if let Some(keys) = keys {
-            order.sort_by(|left, right| keys.row(*left as usize).cmp(&keys.row(*right as usize)));
-        }
-        Ok((entries, order))
+        Ok((entries, keys.map_or_else(|| (0..rows).collect(), |keys| order_of(&keys, rows))))
     }
 
     /// Writes the entries in memory to disk, as a run.
@@ -116,8 +112,9 @@ impl<S: Sortable> Sorter<S> {
         let (entries, order) = self.run()?;
         let mut disk = self.disk.take().map_or_else(Spill::create, Ok)?;
         let mut run = VecDeque::with_capacity(PIECES.min(order.len()));
+        let entries = LookedUp::new(entries);
         for rows in order.chunks(order.len().div_ceil(PIECES).max(1)) {
-            let piece = take_record_batch(&entries, &UInt32Array::from(rows.to_vec()))?;
+            let piece = entries.rows(rows.to_vec())?;
             run.push_back(disk.write(&self.entries.encode(&piece)?)?);
         }
         self.runs.push(run);
@@ -147,6 +144,62 @@ fn keys<S: Sortable>(
     order.convert_columns(&columns).map(Some).map_err(refused)
 }
 
+/// How the first `rows` keys are sorted, equal ones in their order.
+fn order_of(keys: &Rows, rows: u32) -> Vec<u32> {
+    // Most comparisons are decided by the first bytes, which lie side by side.
+    let key = |row: u32| keys.row(row as usize);
+    let mut order: Vec<_> = (0..rows).map(|row| (first_bytes(key(row).as_ref()), row)).collect();
+    let length = order.first().map_or(0, |(_, row)| key(*row).as_ref().len());
+    if length <= FIRST_BYTES && order.iter().all(|(_, row)| key(*row).as_ref().len() == length) {
+        order.sort_by_key(|(first, _)| *first);
+    } else {
+        order.sort_by(|(left, left_row), (right, right_row)| {
+            left.cmp(right).then_with(|| key(*left_row).cmp(&key(*right_row)))
+        });
+    }
+    order.into_iter().map(|(_, row)| row).collect()
+}
+
+/// The number of bytes of a key that are compared before all of it.
+const FIRST_BYTES: usize = 16;
+
+/// Numbers with the order of the first bytes of a key; it goes on with zeros.
+fn first_bytes(key: &[u8]) -> (u64, u64) {
+    let mut first = [0; FIRST_BYTES];
+    first.iter_mut().zip(key).for_each(|(to, from)| *to = *from);
+    let both = u128::from_be_bytes(first);
+    ((both >> 64) as u64, both as u64)
+}
+
+/// Entries whose rows are looked up in another order.
+struct LookedUp {
+    entries: RecordBatch,
+    /// Whether each column has several values: one that is the same everywhere is not looked up.
+    varies: Vec<bool>,
+}
+
+impl LookedUp {
+    fn new(entries: RecordBatch) -> LookedUp {
+        let most = entries.num_rows().saturating_sub(1);
+        let varies = |column: &ArrayRef| column.slice(0, most) != column.slice(column.len() - most, most);
+        let varies = entries.columns().iter().map(varies).collect();
+        LookedUp { entries, varies }
+    }
+
+    /// The rows at these places.
+    fn rows(&self, places: Vec<u32>) -> Result<RecordBatch> {
+        let places = UInt32Array::from(places);
+        let columns = self.entries.columns().iter().zip(&self.varies).map(|(column, varies)| match varies {
+            true => take(column, &places, None),
+            // There are at most as many places as rows.
+            false => Ok(column.slice(0, places.len())),
+        });
+        let options = RecordBatchOptions::new().with_row_count(Some(places.len()));
+        let columns = columns.collect::<std::result::Result<_, _>>()?;
+        Ok(RecordBatch::try_new_with_options(self.entries.schema(), columns, &options)?)
+    }
+}
+
 /// Entries in their order, part by part.
 pub(crate) struct SortedParts<S: Sortable> {
     source: SortedSource<S>,
@@ -154,7 +207,7 @@ pub(crate) struct SortedParts<S: Sortable> {
 }
 
 enum SortedSource<S: Sortable> {
-    InMemory { entries: RecordBatch, order: Vec<u32>, next: usize },
+    InMemory { entries: LookedUp, order: Vec<u32>, next: usize },
     Merged(Merge<S>),
 }
 
@@ -167,7 +220,7 @@ impl<S: Sortable> Iterator for SortedParts<S> {
                 let end = next.saturating_add(self.rows).min(order.len());
                 let rows = order.get(*next..end).filter(|rows| !rows.is_empty())?;
                 *next = end;
-                Some(take_record_batch(entries, &UInt32Array::from(rows.to_vec())).map_err(Into::into))
+                Some(entries.rows(rows.to_vec()))
             }
             SortedSource::Merged(merge) => merge.next(self.rows).transpose(),
         }
@@ -201,9 +254,9 @@ struct LoadedPiece {
 }
 
 impl LoadedPiece {
-    fn key(&self) -> Option<Box<[u8]>> {
-        let key = |keys: &Rows| Box::<[u8]>::from(keys.row(self.next).as_ref());
-        (self.next < self.entries.num_rows()).then(|| self.keys.as_ref().map(key).unwrap_or_default())
+    /// The key of its next row; empty where there are no keys.
+    fn key(&self) -> &[u8] {
+        self.keys.as_ref().map(|keys| keys.row(self.next).data()).unwrap_or_default()
     }
 }
 
@@ -235,8 +288,16 @@ impl<S: Sortable> Merge<S> {
         while taken.len() < rows {
             let Some(Reverse((_, run))) = self.least.pop() else { break };
             let Some(loaded) = self.runs.get_mut(run).and_then(|run| run.now.as_mut()) else { continue };
-            taken.push(fitting(u32::try_from(loaded.start + loaded.next - loaded.first).ok(), ENTRIES)?);
-            loaded.next += 1;
+            let before = self.least.peek().map(|Reverse((key, run))| (&**key, *run));
+            // All that come before the next entry of every other run.
+            while loaded.next < loaded.entries.num_rows()
+                && taken.len() < rows
+                && before.is_none_or(|before| (loaded.key(), run) < before)
+            {
+                let place = loaded.start + loaded.next - loaded.first;
+                taken.push(fitting(u32::try_from(place).ok(), ENTRIES)?);
+                loaded.next += 1;
+            }
             if loaded.next == loaded.entries.num_rows() {
                 self.load(run)?;
                 if let Some(loaded) = self.runs.get_mut(run).and_then(|run| run.now.as_mut()) {
@@ -249,8 +310,7 @@ impl<S: Sortable> Merge<S> {
         if taken.is_empty() {
             return Ok(None);
         }
-        let pieces = carried::joined(&pieces)?;
-        Ok(Some(take_record_batch(&pieces, &UInt32Array::from(taken))?))
+        LookedUp::new(carried::joined(&pieces)?).rows(taken).map(Some)
     }
 
     /// Loads the next piece of a run in place of the current one.
@@ -267,8 +327,9 @@ impl<S: Sortable> Merge<S> {
     }
 
     fn note(&mut self, run: usize) {
-        let key = self.runs.get(run).and_then(|run| run.now.as_ref()?.key());
-        self.least.extend(key.map(|key| Reverse((key, run))));
+        let loaded = self.runs.get(run).and_then(|run| run.now.as_ref());
+        let loaded = loaded.filter(|loaded| loaded.next < loaded.entries.num_rows());
+        self.least.extend(loaded.map(|loaded| Reverse((loaded.key().into(), run))));
     }
 }
 

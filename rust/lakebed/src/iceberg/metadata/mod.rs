@@ -9,6 +9,7 @@ mod finish;
 mod logs;
 mod mapping;
 mod oddities;
+mod passing;
 mod place;
 mod read;
 mod scanner;
@@ -28,6 +29,7 @@ pub use logs::{
 };
 pub use mapping::{MappedField, name_mapping};
 pub use oddities::Oddity;
+pub(in crate::iceberg) use passing::members;
 pub use snapshot::{Lineage, RefKind, Snapshot, SnapshotRef};
 
 use super::partition::PartitionSpec;

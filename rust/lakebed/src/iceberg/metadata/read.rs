@@ -234,8 +234,13 @@ impl<'w> Draft<'w> {
         self.schemas.clear();
         let current = self.current.schema.map(i64::from);
         scanner.elements(|scanner| {
-            let (MetadataHead { schema_id }, end) = scanner.look()?;
-            self.schemas.take(scanner, schema_id.into(), end, current)
+            let found = scanner.look_for(["schema-id"])?;
+            let found = found.and_then(|([id], end)| Some((i32::try_from(id.unwrap_or(0)).ok()?, end)));
+            let (id, end) = match found {
+                Some(found) => found,
+                None => scanner.look().map(|(MetadataHead { schema_id }, end)| (schema_id, end))?,
+            };
+            self.schemas.take(scanner, id.into(), end, current)
         })
     }
 
@@ -268,7 +273,9 @@ impl<'w> Draft<'w> {
                     lineage
                 }
                 None => {
-                    let (head, end) = scanner.look::<SnapshotHead>()?;
+                    let found = scanner.look_for(SnapshotHead::KEYS)?;
+                    let found = found.and_then(|(numbers, end)| Some((SnapshotHead::of(numbers)?, end)));
+                    let (head, end) = found.map_or_else(|| scanner.look(), Ok)?;
                     self.snapshots.take(scanner, head.snapshot_id, end, current)?;
                     head.lineage()
                 }

@@ -6,6 +6,7 @@ use lakebed_avro::{ErrorKind as AvroKind, Limits};
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::error::Category;
 
+use super::passing::{Objects, Stop, value};
 use super::place::{path_to, shown};
 use crate::error::{Error, ErrorKind, Location, Result};
 use crate::json::{self, invalid};
@@ -30,13 +31,22 @@ pub(super) struct Scanner<'f> {
     before: u64,
     /// Whether there is no text after the buffer.
     ended: bool,
+    objects: Objects,
 }
 
 impl<'f> Scanner<'f> {
     /// At the start of `text`, with the limits `max_file_bytes` for all of it and `max_value_bytes` for a
     /// value.
     pub(super) fn new(text: Box<dyn Read + 'f>, limits: Limits) -> Scanner<'f> {
-        Scanner { text, limits, buffer: Vec::new(), at: 0, before: 0, ended: false }
+        Scanner {
+            text,
+            limits,
+            buffer: Vec::new(),
+            at: 0,
+            before: 0,
+            ended: false,
+            objects: Objects::default(),
+        }
     }
 
     /// Reads an object; `member` reads the value of each key.
@@ -94,6 +104,31 @@ impl<'f> Scanner<'f> {
         self.ahead().map(|(value, end)| (value, End(end)))
     }
 
+    /// Looks at an object of which only the numbers with these keys are wanted; `None` where it has to be read as a
+    /// value.
+    pub(super) fn look_for<const N: usize>(
+        &mut self,
+        keys: [&str; N],
+    ) -> Result<Option<([Option<i64>; N], End)>> {
+        self.passed(|objects, rest| objects.numbers(rest, keys))
+            .map(|found| found.map(|(numbers, end)| (numbers, End(end))))
+    }
+
+    /// What `pass` finds at the next value, and the end of that; `None` where serde_json has to read it.
+    fn passed<T>(
+        &mut self,
+        pass: impl Fn(&mut Objects, &[u8]) -> std::result::Result<(T, usize), Stop>,
+    ) -> Result<Option<(T, usize)>> {
+        self.peek()?;
+        loop {
+            match pass(&mut self.objects, self.buffer.get(self.at..).unwrap_or_default()) {
+                Ok((value, length)) => return Ok(Some((value, self.at + length))),
+                Err(Stop::Cut) if !self.ended => self.more()?,
+                Err(_) => return Ok(None),
+            }
+        }
+    }
+
     /// Skips the value that was looked at last.
     pub(super) fn pass(&mut self, End(end): End) {
         self.at = end;
@@ -101,7 +136,16 @@ impl<'f> Scanner<'f> {
 
     /// Skips a value; only one of its elements at a time is in memory.
     pub(super) fn skip(&mut self) -> Result<()> {
-        let one = |scanner: &mut Self| scanner.value::<IgnoredAny>().map(drop);
+        let one = |scanner: &mut Self| {
+            // Where any other value ends, is seen by what follows.
+            if let Some(b'{' | b'[' | b'"') = scanner.peek()?
+                && let Some(((), end)) = scanner.passed(|_, rest| Ok(((), value(rest, 0)?)))?
+            {
+                scanner.at = end;
+                return Ok(());
+            }
+            scanner.value::<IgnoredAny>().map(drop)
+        };
         if self.peek()? == Some(b'[') { self.elements(one) } else { one(self) }
     }
 

@@ -118,6 +118,23 @@ pub(super) struct SnapshotHead {
 }
 
 impl SnapshotHead {
+    /// The keys of its fields.
+    pub(super) const KEYS: [&str; 5] =
+        ["snapshot-id", "parent-snapshot-id", "sequence-number", "schema-id", "timestamp-ms"];
+
+    /// The head with these fields, in the order of the keys; `None` where one is missing or out of range.
+    pub(super) fn of(
+        [id, parent, sequence_number, schema, timestamp]: [Option<i64>; 5],
+    ) -> Option<SnapshotHead> {
+        Some(SnapshotHead {
+            snapshot_id: id?,
+            parent_snapshot_id: parent,
+            sequence_number,
+            schema_id: schema.map(i32::try_from).transpose().ok()?,
+            timestamp_ms: timestamp?,
+        })
+    }
+
     pub(super) fn lineage(&self) -> Lineage {
         Lineage {
             snapshot_id: self.snapshot_id,

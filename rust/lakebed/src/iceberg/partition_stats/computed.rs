@@ -41,7 +41,7 @@ pub(in crate::iceberg) fn computed(table: &Table, threads: usize) -> Result<Part
         }
     }
     let mut groups = PartitionGroups::new(&types.partition, table.commit_times()?)?;
-    let manifests = ManifestFile::all(&table.manifest_list()?)?;
+    let manifests = ManifestFile::all(&table.list_for(None)?)?;
     extend(&mut groups, table, &types, manifests, threads, |status| Some(i64::from(status != DELETED)))?;
     Ok(groups)
 }
@@ -142,7 +142,7 @@ fn advanced(
             let id = snapshot.snapshot_id;
             return unknown(format!("snapshot {id} does not say which manifests it added"));
         }
-        let added = ManifestFile::all(&table.list_of(snapshot)?)?.into_iter();
+        let added = ManifestFile::all(&table.brief_list_of(snapshot)?)?.into_iter();
         manifests.extend(added.filter(|manifest| manifest.added_snapshot_id == Some(snapshot.snapshot_id)));
     }
     extend(&mut groups, table, types, manifests, threads, |status| match status {

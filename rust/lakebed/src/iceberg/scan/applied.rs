@@ -23,15 +23,15 @@ const FILES_PER_BATCH: usize = 1 << 16;
 /// Starts reading: all manifests are read before the first row is returned.
 pub(super) fn stream(table: &Table, program: &Arc<EntryProgram>, options: &ScanOptions) -> Result<Batches> {
     let threads = threads(options.threads);
-    let (list, types) = (table.manifest_list()?, table.types()?);
-    let of_deletes = || Plan::of_list(table, list.clone(), options.table_filter.as_deref());
-    let deletes =
-        LiveDeletes::read(table, &types, of_deletes()?, options.table_filter.as_deref(), (threads, false))?;
-    let data = Plan::of_list(table, list.clone(), None)?;
+    let filter = options.table_filter.as_deref();
+    let (list, types) = (table.list_for(filter)?, table.types()?);
+    let manifests = Plan::of_list(table, list.clone(), filter)?.of_role(Role::Deletes);
+    let deletes = LiveDeletes::read(table, &types, manifests.clone(), filter, (threads, false))?;
+    let data = Plan::of_list(table, list, None)?;
     let applied = DeleteTargets::read(table, &deletes.index, data, threads, program.view.has(DATA_FILES))?;
     let entries = EntrySource::new(Arc::clone(program), table.clone());
     let entries = entries.opening(|program, manifest| program.entries(manifest));
-    let entries = entries.stream(of_deletes()?.of_role(Role::Deletes), options);
+    let entries = entries.stream(manifests, options);
     let (program, applied, mut next) = (Arc::clone(program), Arc::new(applied), 0);
     let cuts = entries.flat_map(move |entries| {
         let first = next;

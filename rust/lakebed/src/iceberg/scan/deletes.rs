@@ -6,12 +6,12 @@ use arrow_array::{RecordBatch, StructArray};
 use arrow_schema::Schema as ArrowSchema;
 use arrow_select::concat::concat_batches;
 
-use super::plan::Plan;
 use super::program::EntryProgram;
 use super::rows::{entries_of, own_view};
 use crate::columnar::Decoding;
 use crate::error::Result;
 use crate::iceberg::deletes::{DELETE_INPUT, DeleteIndex, DeleteIndexBuilder, EqualityField};
+use crate::iceberg::manifest_list::ManifestFile;
 use crate::iceberg::table::{Table, TableTypes};
 use crate::iceberg::types::Schema;
 use crate::iceberg::view::Role;
@@ -36,18 +36,17 @@ pub(super) struct LiveDeletes {
 }
 
 impl LiveDeletes {
-    /// Reads the matching deletes of the delete manifests of `plan`, with that many threads.
+    /// Reads the matching deletes of delete manifests, with that many threads.
     ///
     /// # Errors
     /// Those of reading entries and of [`DeleteIndexBuilder::push`], with their file.
     pub(super) fn read(
         table: &Table,
         types: &TableTypes,
-        plan: Plan,
+        manifests: Vec<ManifestFile>,
         filter: Option<&str>,
         (threads, show): (usize, bool),
     ) -> Result<LiveDeletes> {
-        let manifests = plan.of_role(Role::LiveDeletes);
         let program = delete_program(types.clone(), filter, table.decoding().clone())?;
         let mut deletes = DeletesBuilder::new(types.clone(), show)?;
         for entries in entries_of(table, program, manifests, threads) {

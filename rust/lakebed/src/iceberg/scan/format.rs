@@ -100,7 +100,7 @@ impl Format for Table {
     }
 
     fn manifests_at(&self, at: &Table, filter: Option<&str>) -> Result<OneSide<ManifestFile>> {
-        let mut plan = Plan::of_list(self, at.manifest_list()?, filter)?;
+        let mut plan = Plan::of_list(self, at.list_for(filter)?, filter)?;
         let pruned = std::mem::take(&mut plan.pruned);
         Ok(OneSide { kept: plan.of_role(Role::Files), pruned })
     }

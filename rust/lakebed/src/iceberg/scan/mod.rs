@@ -75,7 +75,10 @@ fn rows(scan: &Scan) -> Result<Batches> {
         View::Snapshots => selected(table.snapshots_view()?.into_iter().map(Ok), options),
         View::Refs => once(select(&table.refs_view()?, columns, filter)?),
         View::Schemas => once(select(&table.schemas_view()?, columns, filter)?),
-        _ => once(Plan::new(table, options.table_filter.as_deref())?.manifests_view(table, columns)?),
+        _ => {
+            let plan = Plan::of_list(table, table.manifest_list()?, options.table_filter.as_deref())?;
+            once(plan.manifests_view(table, columns)?)
+        }
     })
 }
 

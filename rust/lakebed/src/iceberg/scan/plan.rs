@@ -24,9 +24,9 @@ pub(in crate::iceberg) struct Plan {
 }
 
 impl Plan {
-    /// Reads the manifest list of the table's snapshot.
+    /// Reads the manifest list of the table's snapshot, with partition summaries only where a filter tests them.
     pub(in crate::iceberg) fn new(table: &Table, filter: Option<&str>) -> Result<Plan> {
-        Plan::of_list(table, table.manifest_list()?, filter)
+        Plan::of_list(table, table.list_for(filter)?, filter)
     }
 
     /// The plan of an empty list, by which a filter is checked.
@@ -68,11 +68,19 @@ impl Plan {
     }
 
     /// The manifests that may have rows of `role`.
-    pub(in crate::iceberg) fn of_role(self, role: Role) -> Vec<ManifestFile> {
-        let mut manifests = self.manifests;
-        manifests
-            .retain(|manifest| (!role.is_live() || manifest.may_be_live()) && role.content().has(manifest));
-        manifests
+    pub(in crate::iceberg) fn of_role(mut self, role: Role) -> Vec<ManifestFile> {
+        self.take(role)
+    }
+
+    /// Removes the manifests that may have rows of `role`, and returns them.
+    pub(super) fn take(&mut self, role: Role) -> Vec<ManifestFile> {
+        let is_of = |manifest: &ManifestFile| {
+            (!role.is_live() || manifest.may_be_live()) && role.content().has(manifest)
+        };
+        if self.manifests.iter().all(is_of) {
+            return std::mem::take(&mut self.manifests);
+        }
+        self.manifests.extract_if(.., |manifest| is_of(manifest)).collect()
     }
 
     /// The view `manifests`. Headers of manifests are read where `columns` needs them.

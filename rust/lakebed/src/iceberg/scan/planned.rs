@@ -1,5 +1,6 @@
 //! The rows of `plan`: data files, each with the deletes that apply to it.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, Int32Array, ListArray, RecordBatch, StructArray};
@@ -12,7 +13,7 @@ use super::program::EntryProgram;
 use super::residual::Residuals;
 use crate::error::Result;
 use crate::iceberg::deletes::{DataFiles, DeleteIndex};
-use crate::iceberg::manifest_list::ManifestFile;
+use crate::iceberg::manifest_list::{DATA, DELETES, ManifestFile};
 use crate::iceberg::table::{Table, TableTypes};
 use crate::iceberg::view::Role;
 use crate::record::{find, typed};
@@ -46,22 +47,52 @@ pub(super) fn shown(schema: &SchemaRef, deletes: DeletesAs) -> SchemaRef {
 /// Starts reading: all delete manifests are read before the first data manifest.
 pub(super) fn stream(table: &Table, options: &ScanOptions) -> Result<Batches> {
     let (threads, filter) = (threads(options.threads), options.table_filter.as_deref());
-    let (list, types) = (table.manifest_list()?, table.types()?);
+    let (list, types) = (table.list_for(filter)?, table.types()?);
     let program = table.program(Role::Plan(options.deletes), options)?;
-    let deletes = match program.view.has(options.deletes.column()) {
-        true => {
-            let plan = Plan::of_list(table, list.clone(), filter)?;
-            let in_full = options.deletes == DeletesAs::Files;
-            Some(LiveDeletes::read(table, &types, plan, filter, (threads, in_full))?)
-        }
-        false => None,
+    let role = program.role;
+    let builder = |manifests: Vec<ManifestFile>| -> Result<PlanRowBuilder> {
+        let deletes = match program.view.has(options.deletes.column()) {
+            true => {
+                let in_full = options.deletes == DeletesAs::Files;
+                Some(LiveDeletes::read(table, &types, manifests, filter, (threads, in_full))?)
+            }
+            false => None,
+        };
+        PlanRowBuilder::new(program, deletes, options.deletes)
     };
-    let manifests = Plan::of_list(table, list, filter)?.of_role(program.role);
-    let matching = PlanRowBuilder::new(program, deletes, options.deletes)?;
-    matching.rows_of(table, types, manifests, options, Ok)
+    if filter.is_some() || (options.limit.is_none() && options.row_limit.is_none()) {
+        let mut plan = Plan::of_list(table, list, filter)?;
+        let builder = builder(plan.take(Role::LiveDeletes))?;
+        return builder.rows_of(table, types, plan.of_role(role), options, Ok);
+    }
+    let of_deletes = Plan::of_list(table, ManifestFile::rows_of(&list, DELETES)?, None)?;
+    let builder = builder(of_deletes.of_role(Role::LiveDeletes))?;
+    let (table, options, list) = (table.clone(), options.clone(), ManifestFile::rows_of(&list, DATA)?);
+    let parts = growing(list.num_rows()).map(move |rows| {
+        let part = Plan::of_list(&table, list.slice(rows.start, rows.len()), None)?;
+        builder.clone().rows_of(&table, types.clone(), part.of_role(role), &options, Ok)
+    });
+    Ok(Box::new(parts.flat_map(each_of)))
+}
+
+/// Ranges of so many rows, each larger than the one before: few rows are wanted, and may be among the first.
+fn growing(rows: usize) -> impl Iterator<Item = Range<usize>> {
+    const FIRST: usize = 64;
+    let mut next = 0..FIRST.min(rows);
+    std::iter::from_fn(move || {
+        let now = next.clone();
+        next = now.end..now.end.saturating_mul(8).min(rows);
+        (!now.is_empty()).then_some(now)
+    })
+}
+
+/// The batches of a part, or its error.
+fn each_of(part: Result<Batches>) -> Batches {
+    part.unwrap_or_else(|error| Box::new(std::iter::once(Err(error))))
 }
 
 /// Makes rows of the plan from data entries, once the deletes are known.
+#[derive(Clone)]
 pub(super) struct PlanRowBuilder {
     program: Arc<EntryProgram>,
     attach: Arc<Attach>,

@@ -25,6 +25,17 @@ impl Table {
         }
     }
 
+    /// The same, with partition summaries only where a filter tests them.
+    ///
+    /// # Errors
+    /// As [`Table::manifest_list`].
+    pub(crate) fn list_for(&self, filter: Option<&str>) -> Result<RecordBatch> {
+        match self.snapshot()? {
+            Some(snapshot) if filter.is_none() => self.brief_list_of(snapshot),
+            _ => self.manifest_list(),
+        }
+    }
+
     /// The manifest list of any snapshot of the table.
     ///
     /// # Errors

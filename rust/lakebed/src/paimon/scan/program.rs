@@ -12,7 +12,7 @@ use crate::columnar::Decoding;
 use crate::error::Result;
 use crate::notes::Notes;
 use crate::paimon::fields::ENTRY;
-use crate::paimon::identity::{DeletedIdentities, identities};
+use crate::paimon::identity::DeletedIdentities;
 use crate::paimon::manifest::{ADD, DELETE, EntryFilter, EntryReader, entry_columns};
 use crate::paimon::manifest_list::ManifestFile;
 use crate::paimon::prune::{BatchRead, BucketMemo, EntryPruner, Test};
@@ -285,7 +285,7 @@ impl EntryProgram {
             live = of_kind(entries, ADD)?;
         }
         if !deleted.is_empty() {
-            live = &live & deleted.live(&identities(entries)?).values();
+            live = &live & &deleted.live(entries)?;
         }
         self.funnel.keep(&MERGED, entries.clone(), &live.into(), AMOUNT)
     }

@@ -12,6 +12,7 @@ use arrow_array::{
 use arrow_row::{RowConverter, SortField};
 use arrow_schema::DataType;
 use arrow_select::take::take;
+use foldhash::fast::RandomState;
 
 use crate::error::{Error, ErrorKind, Result, fitting};
 use crate::field::texts;
@@ -36,6 +37,8 @@ impl<T: Ord + Copy> Range<T> {
     }
 }
 
+type PartitionCounts = HashMap<Box<[u8]>, i64, RandomState>;
+
 /// The record of a manifest, built while its entries are written batch by batch.
 pub(super) struct Summary {
     added: i64,
@@ -46,7 +49,7 @@ pub(super) struct Summary {
     /// `None` once an entry has no row ids.
     row_ids: Option<Range<i64>>,
     /// The number of entries of each partition.
-    partitions: HashMap<Box<[u8]>, i64>,
+    partitions: PartitionCounts,
 }
 
 impl Summary {
@@ -58,7 +61,7 @@ impl Summary {
             buckets: Range::EMPTY,
             levels: Range::EMPTY,
             row_ids: Some(Range::EMPTY),
-            partitions: HashMap::new(),
+            partitions: PartitionCounts::default(),
         }
     }
 
@@ -134,7 +137,7 @@ fn numbers<T: ArrowPrimitiveType>(entries: &RecordBatch, name: &str) -> Result<V
 }
 
 /// The minimum and maximum of each partition column, and its number of nulls.
-fn partition_stats(partitions: &HashMap<Box<[u8]>, i64>, partition: &PartitionType) -> Result<ArrayRef> {
+fn partition_stats(partitions: &PartitionCounts, partition: &PartitionType) -> Result<ArrayRef> {
     let rows = BinaryArray::from_iter_values(partitions.keys());
     let counts: Vec<i64> = partitions.values().copied().collect();
     let values = decode_rows(&rows, &partition.stored)?;

@@ -41,13 +41,10 @@ impl Scan {
     /// numbers are always read here, since these count all of them.
     pub(in crate::iceberg::scan) fn plan_job(&self, bounds: &Bounds) -> Result<Option<JobPlan>> {
         let (table, options) = (&self.table, &self.options);
-        let (types, list) = (table.types()?, table.manifest_list()?);
-        let of_role = |role| -> Result<Vec<ManifestFile>> {
-            Ok(Plan::of_list(table, list.clone(), options.table_filter.as_deref())?.of_role(role))
-        };
+        let (types, mut plan) = (table.types()?, Plan::new(table, options.table_filter.as_deref())?);
         let shows_deletes = self.schema.column_with_name(options.deletes.column()).is_some();
-        let deletes = if shows_deletes { of_role(Role::LiveDeletes)? } else { Vec::new() };
-        let files = of_role(Role::LiveData)?;
+        let deletes = if shows_deletes { plan.take(Role::LiveDeletes) } else { Vec::new() };
+        let files = plan.of_role(Role::LiveData);
         let sizes = |manifests: &[ManifestFile]| -> Vec<u64> {
             manifests.iter().map(|manifest| manifest.length.unwrap_or(0)).collect()
         };

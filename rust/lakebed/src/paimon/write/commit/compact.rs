@@ -61,7 +61,8 @@ fn deleted<'m>(base: &Base, manifests: impl Iterator<Item = &'m ManifestFile>) -
 /// Whether no file of a manifest is deleted.
 fn is_live(base: &Base, manifest: &ManifestFile, deleted: &DeletedIdentities) -> Result<bool> {
     for entries in identified(base, manifest)? {
-        if deleted.live(&identities(&entries?)?).false_count() > 0 {
+        let entries = entries?;
+        if deleted.live(&entries)?.count_set_bits() < entries.num_rows() {
             return Ok(false);
         }
     }
@@ -211,8 +212,8 @@ impl<'c> RewrittenManifests<'c> {
         Box::new(reader.map(move |entries| {
             let live = || -> Result<RecordBatch> {
                 let added = of_kind(&entries?, ADD)?;
-                let live = self.deleted.live(&identities(&added)?);
-                filter_record_batch(&added, &live).map_err(Into::into)
+                let live = self.deleted.live(&added)?;
+                filter_record_batch(&added, &live.into()).map_err(Into::into)
             };
             live().map_err(|error| error.in_file(&path))
         }))
