@@ -309,7 +309,8 @@ def _write(
 ) -> str:
     """Table, picture and single runs, as far as they are, in the folder. Returns: the table's document."""
     loads = f"load {load:.1f} before, {os.getloadavg()[0]:.1f} after"
-    heading = f"{machine()}, {loads}, medians of {options.rounds} rounds"
+    rounds = f"medians of {options.rounds} rounds" if options.rounds else "one run each"
+    heading = f"{machine()}, {loads}, {rounds}"
     lines = "".join(f"- {line}\n" for line in notes(cells, missing))
     text = f"{heading}\n\n{table_of(cells)}\n\n{lines}"
     (options.folder / "planning.md").write_text(text)
