@@ -1,13 +1,16 @@
-"""Times single appends to an Iceberg table of many snapshots and manifests: by lakebed, PyIceberg and
-Iceberg's Java library, each on a table of its own. See README.md.
+"""Times single appends to an Iceberg table of many snapshots and manifests: by lakebed in a folder and
+through a catalog, by PyIceberg and by Iceberg's Java library, each on its own table; and counts what each of
+them asks of the file system. See README.md.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
 import statistics
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -29,10 +32,15 @@ UNMERGED = {"commit.manifest-merge.enabled": "false"}
 
 Append = Callable[[str], Any]
 """Appends the file of that path."""
+Side = tuple[Append, int]
+"""What appends, and the number of its process."""
 
 
-def made(folder: Path, commits: int, version: int = 2) -> Path:
-    """A table as so many fast appends would leave it: one manifest of one file each, all in the last list."""
+def made(folder: Path, commits: int, version: int = 2, kept: int | None = None) -> Path:
+    """A table as so many fast appends would leave it: one manifest of one file each, all in the last list.
+
+    Args: kept, how many snapshots are not expired; None for all.
+    """
     table = lakebed.create_table(
         folder, SCHEMA, "iceberg", partition_by=["region"], format_version=version, properties=UNMERGED
     )
@@ -63,7 +71,7 @@ def made(folder: Path, commits: int, version: int = 2) -> Path:
             one["first-row-id"] = row["first_row_id"] = ROWS * number
         snapshots.append(one)
         rows_of_list.append(row)
-    head = snapshots[-1]["snapshot-id"]
+    head, snapshots = snapshots[-1]["snapshot-id"], snapshots[-(kept or commits) :]
     iceberg.write_manifest_list(
         pa.Table.from_pylist(rows_of_list[::-1], manifests.schema),
         snapshots[-1]["manifest-list"],
@@ -96,19 +104,31 @@ def rows(path: str) -> pa.Table:
     return pa.table({"file_path": [path], **numbers, "partition": pa.array([{"region": "emea"}])})
 
 
-def by_lakebed(folder: Path) -> Append:
+def by_lakebed(folder: Path) -> Side:
     table = lakebed.open_table(folder)
-    return lambda path: table.append_files(rows(path))
+    return lambda path: table.append_files(rows(path)), os.getpid()
 
 
-def by_pyiceberg(folder: Path) -> Append:
+def by_lakebed_in_a_catalog(folder: Path) -> Side:
+    table = lakebed.open_table(_in_a_catalog(folder))
+    return lambda path: table.append_files(rows(path)), os.getpid()
+
+
+def _in_a_catalog(folder: Path) -> Any:
+    """The table in a catalog in SQLite."""
     from pyiceberg.catalog.sql import SqlCatalog
+
+    # Beside the table, whose files are counted.
+    catalog = SqlCatalog("bench", uri=f"sqlite:///{folder.with_suffix('.db')}", warehouse=str(folder))
+    catalog.create_namespace("db")
+    return catalog.register_table("db.t", f"file://{next(folder.glob('metadata/v*.metadata.json'))}")
+
+
+def by_pyiceberg(folder: Path) -> Side:
     from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
     from pyiceberg.typedef import Record
 
-    catalog = SqlCatalog("bench", uri=f"sqlite:///{folder}/catalog.db", warehouse=str(folder))
-    catalog.create_namespace("db")
-    table = catalog.register_table("db.t", f"file://{next(folder.glob('metadata/v*.metadata.json'))}")
+    table = _in_a_catalog(folder)
 
     def append(path: str) -> None:
         with table.transaction() as change, change.update_snapshot().fast_append() as files:
@@ -118,21 +138,22 @@ def by_pyiceberg(folder: Path) -> Append:
             file.spec_id = table.spec().spec_id
             files.append_data_file(file)
 
-    return append
+    return append, os.getpid()
 
 
-def by_java(folder: Path) -> Append:
+def by_java(folder: Path) -> Side:
     """Asks the judge of the tests, which loads the table for each commit, as whoever commits anew does."""
     sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
     from java_engine import JavaEngine
 
     java = JavaEngine("IcebergEngine")
     file = {"partition": "region=emea", "records": ROWS, "size": BYTES}
-    return lambda path: java.ask("fast_append", table=folder, files=[{"path": path, **file}])
+    return lambda path: java.ask("fast_append", table=folder, files=[{"path": path, **file}]), java.pid
 
 
-SIDES: dict[str, Callable[[Path], Append]] = {
+SIDES: dict[str, Callable[[Path], Side]] = {
     "lakebed": by_lakebed,
+    "lakebed-catalog": by_lakebed_in_a_catalog,
     "pyiceberg": by_pyiceberg,
     "java": by_java,
 }
@@ -152,15 +173,67 @@ def floor(folder: Path) -> list[float]:
     return seconds
 
 
-def _row(side: str, count: object, seconds: list[float]) -> str:
-    return f"| {side} | {count} | {statistics.median(seconds) * 1000:.1f} | {min(seconds) * 1000:.1f} |"
+def counted(side: Side, path: str, folder: Path) -> tuple[str, ...]:
+    """What one append asks of the file system, by strace: how often it opens a file of the table to read, how
+    many it looks for besides, how many it writes, how often it lists a folder; and MB that its process reads
+    and writes.
+    """
+    append, pid = side
+    if not shutil.which("strace"):
+        return ("",) * 6
+    trace = folder.parent / f"{folder.name}.strace"
+    calls = "openat,open,stat,lstat,newfstatat,statx,access,faccessat,faccessat2,getdents64"
+    command = ["strace", "-f", "-y", "-s", "1000", "-e", f"trace={calls}", "-o", str(trace), "-p", str(pid)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as tracer:
+        assert tracer.stderr is not None
+        tracer.stderr.readline()
+        before = _io(pid)
+        append(path)
+        after = _io(pid)
+        tracer.terminate()
+    read: list[Path] = []
+    asked: set[Path] = set()
+    written: set[Path] = set()
+    listings = 0
+    for line in trace.read_text(errors="replace").splitlines():
+        if "getdents64" in line and str(folder) in line:
+            listings += not line.rstrip().endswith("= 0")
+        found = re.search(r'"(' + re.escape(str(folder)) + r'/[^"]+)"', line)
+        name = found and Path(found[1])
+        if not name or name.is_dir() or not name.suffix:
+            continue
+        if "O_CREAT" in line:
+            written.add(name)
+        elif "open" in line and " = -1 " not in line:
+            read.append(name)
+        elif name not in written:
+            asked.add(name)
+    trace.unlink()
+    megabytes = [f"{(after[kind] - before[kind]) / 1e6:.2f}" for kind in ("rchar", "wchar")]
+    return (
+        *(str(len(found)) for found in (read, asked.difference(read), written)),
+        str(listings),
+        *megabytes,
+    )
+
+
+def _io(pid: int) -> dict[str, int]:
+    """What a process has read and written so far [bytes]."""
+    lines = Path(f"/proc/{pid}/io").read_text().splitlines()
+    return {name: int(number) for name, number in (line.split(": ") for line in lines)}
+
+
+def _row(side: str, count: object, seconds: list[float], requests: Sequence[str] = ("",) * 6) -> str:
+    numbers = [f"{number * 1000:.1f}" for number in (statistics.median(seconds), min(seconds))]
+    return f"| {' | '.join([side, str(count), *numbers, *requests])} |"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Prints, for each side, what an append takes. Returns: 0."""
     parser = argparse.ArgumentParser(description=__doc__)
     add = parser.add_argument
-    add("--commits", type=int, default=10_000, help="snapshots and manifests of the table")
+    add("--commits", type=int, default=10_000, help="manifests of the table, and snapshots")
+    add("--snapshots", type=int, default=None, help="those that are not expired")
     add("--appends", type=int, default=20, help="appends that are timed, behind two that are not")
     add("--version", type=int, default=2, help="of the format")
     add("--sides", nargs="+", choices=SIDES, default=list(SIDES))
@@ -169,25 +242,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.version > 2 and "pyiceberg" in options.sides:
         options.sides.remove("pyiceberg")
         print(f"PyIceberg writes no manifests of version {options.version}", file=sys.stderr)
-    print("| side | appends | median ms | least ms |\n|---|---:|---:|---:|")
+    titles = ["side", "appends", "median ms", "least ms"]
+    titles += ["files read", "looked for", "written", "listings", "MB read", "MB written"]
+    print(f"| {' | '.join(titles)} |\n|---|{'---:|' * (len(titles) - 1)}")
     for side in options.sides:
         folder = options.cache / f"append-{side}"
         with suppress(FileNotFoundError):
             shutil.rmtree(folder)
         folder.parent.mkdir(parents=True, exist_ok=True)
-        append = SIDES[side](made(folder, options.commits, options.version))
-        seconds = []
+        folder.with_suffix(".db").unlink(missing_ok=True)
+        one = SIDES[side](made(folder, options.commits, options.version, options.snapshots))
+        append, seconds = one[0], []
         for number in range(options.appends + 2):
             path = f"{folder}/data/region=emea/{uuid4()}-{number}.parquet"
             start = time.perf_counter()
             append(path)
             seconds.append(time.perf_counter() - start)
-        print(_row(side, options.appends, seconds[2:]))
+        last = f"{folder}/data/region=emea/{uuid4()}.parquet"
+        print(_row(side, options.appends, seconds[2:], counted(one, last, folder)), flush=True)
         if side == "lakebed":
             bare = floor(folder)
             print(_row("writing and syncing its bytes", "", bare))
         assert lakebed.open_table(folder).format_version == options.version
         shutil.rmtree(folder)
+        folder.with_suffix(".db").unlink(missing_ok=True)
     return 0
 
 

@@ -41,6 +41,11 @@ class Engine:
             pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": log}
             self._process = subprocess.Popen(command, text=True, encoding="utf-8", **pipes)
 
+    @property
+    def pid(self) -> int:
+        """The number of its process."""
+        return self._process.pid
+
     def ask(self, operation: str, **request: Any) -> Any:
         """What the engine answers. Raises: EngineError: it threw."""
         assert self._process.stdin is not None

@@ -5,11 +5,12 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from lakebed import _native
 from lakebed._notes import warn
-from lakebed.catalogs import name_of, refused
+from lakebed.catalogs import IcebergEntry, name_of, refused
 from lakebed.errors import CommitConflictError, LakebedError, SnapshotNotFoundError, UnsupportedError
 from lakebed.iceberg.reading import read_metadata
 from lakebed.storage.failures import failure, loaded
@@ -51,10 +52,11 @@ def commit_through(table: Table, stage: Callable[[Table], StagedCommit | None]) 
     attempt = 0
     while (staged := stage(table)) is not None:
         attempt += 1
-        error = _offered(_entry(table), staged)
         before = _entry(table).path
-        if error is None:
-            return table.refresh(), before
+        answer = _offered(_entry(table), staged)
+        if not isinstance(answer, Exception):
+            return _at(table, answer), before
+        error = answer
         table, made = _after(error, table, staged)
         if made:
             return table, before
@@ -66,8 +68,16 @@ def commit_through(table: Table, stage: Callable[[Table], StagedCommit | None]) 
     return table, None
 
 
-def _offered(entry: Entry, staged: StagedCommit) -> Exception | None:
-    """Has the catalog make the commit: what it raised, if it did."""
+def _at(table: Table, entry: Entry) -> Table:
+    """The same table at another entry of its catalog."""
+    from lakebed.table import table_of
+
+    opening = replace(table.opening, entry=entry, path=entry.path)
+    return table_of(opening.core(table.format, table.branch), opening)
+
+
+def _offered(entry: Entry, staged: StagedCommit) -> IcebergEntry | Exception:
+    """Has the catalog make the commit: its entry after it, or what it raised."""
     from pydantic import TypeAdapter
     from pyiceberg.table.update import TableRequirement, TableUpdate
 
@@ -84,7 +94,7 @@ def _offered(entry: Entry, staged: StagedCommit) -> Exception | None:
     except Exception as error:  # noqa: BLE001 - of many classes, which the caller tells apart
         return error
     _delete_old_metadata(entry.table, made.metadata)
-    return None
+    return IcebergEntry.after(entry.table, made)
 
 
 def _delete_old_metadata(table: Any, metadata: Any) -> None:

@@ -146,9 +146,10 @@ def _committed(table: Table, actions: Sequence[IcebergAction]) -> tuple[Table, s
         return commit_through(table, lambda now: stage(now, actions))
     from lakebed.table import table_of
 
-    before = _native.iceberg_commit(table.core, actions, os.urandom(24))
     opening = replace(table.opening, path=table.core.location)
-    return table_of(opening.core("iceberg", table.branch), opening), before
+    made = _native.iceberg_commit(table.core, actions, os.urandom(24))
+    core, before = (opening.core("iceberg", table.branch), None) if made is None else made
+    return table_of(core, opening), before
 
 
 def stage(table: Table, actions: Sequence[IcebergAction]) -> StagedCommit | None:

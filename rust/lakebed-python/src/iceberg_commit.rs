@@ -260,18 +260,20 @@ fn committed<T: Send>(
     })
 }
 
-/// Makes all actions in one commit to a table without a catalog. Returns the metadata file that it is based on;
-/// None where there was nothing to do.
+/// Makes all actions in one commit to a table without a catalog. Returns the table after it, and the metadata file that
+/// it is based on; None where there was nothing to do.
 #[pyfunction]
 pub fn iceberg_commit(
     py: Python<'_>,
     table: &Table,
     actions: Vec<Py<IcebergAction>>,
     random: [u8; 24],
-) -> PyResult<Option<String>> {
-    committed(py, table, false, (actions, random), |table, actions, options| {
-        commit(table.location(), Arc::clone(table.storage()), actions, options)
-    })
+) -> PyResult<Option<(Table, String)>> {
+    let made = committed(py, table, false, (actions, random), |table, actions, options| {
+        let committed = commit(table.location(), Arc::clone(table.storage()), actions, options)?;
+        committed.map(|committed| Ok((table.after(&committed)?, committed.before))).transpose()
+    })?;
+    made.map(|(after, before)| Ok((Table::warned(py, Box::new(after))?, before))).transpose()
 }
 
 /// The files of a staged commit, and what the catalog needs: metadata, requirements and updates as JSON.

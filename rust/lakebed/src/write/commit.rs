@@ -14,6 +14,8 @@ use std::hash::BuildHasher;
 use std::sync::Arc;
 use std::time::Duration;
 
+use arrow_buffer::Buffer;
+
 use super::ExistingFile;
 use crate::error::{Error, ErrorKind, Result};
 use crate::storage::{Storage, present};
@@ -58,7 +60,7 @@ pub(crate) enum Preparation<N, M> {
         /// The files that it names.
         written: WrittenFiles,
         path: String,
-        bytes: Vec<u8>,
+        bytes: Buffer,
         next: N,
     },
 }
@@ -274,7 +276,7 @@ mod tests {
             if attempt <= self.others {
                 Local.create(&path, b"others")?;
             }
-            Ok(Preparation::Next { written, path, bytes: b"own".to_vec(), next: () })
+            Ok(Preparation::Next { written, path, bytes: Buffer::from(b"own"), next: () })
         }
 
         fn made(&mut self, base: usize, (): ()) -> Result<usize> {

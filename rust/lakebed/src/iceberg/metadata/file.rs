@@ -48,14 +48,30 @@ impl MetadataFile {
         MetadataFile { path: None, limits, head: bytes, rest: None }
     }
 
-    /// The same with all of its bytes, for several reads.
+    /// The file at `path` with all of its bytes, for several reads.
     ///
     /// # Errors
-    /// Those of the storage; `Limit` for more than `max_file_bytes`.
-    pub(in crate::iceberg) fn whole(self) -> Result<MetadataFile> {
-        let Some(storage) = &self.rest else { return Ok(self) };
-        let head = read_recorded(storage.as_ref(), self.path(), None, &self.limits)?;
-        Ok(MetadataFile { head, rest: None, ..self })
+    /// Those of the storage, `Missing` where there is no such file; `Limit` for more than `max_file_bytes`.
+    pub(in crate::iceberg) fn open_whole(
+        path: &str,
+        storage: &dyn Storage,
+        limits: Limits,
+    ) -> Result<MetadataFile> {
+        let head = read_recorded(storage, path, None, &limits)?;
+        Ok(MetadataFile::with_bytes(path, head, limits))
+    }
+
+    /// The file at `path`, which has these bytes.
+    pub(in crate::iceberg) fn with_bytes(path: &str, bytes: Buffer, limits: Limits) -> MetadataFile {
+        MetadataFile { path: Some(path.to_owned()), limits, head: bytes, rest: None }
+    }
+
+    /// The same as after opening it: of a long file only the first piece is kept.
+    pub(in crate::iceberg) fn on_storage(self, storage: Arc<dyn Storage>) -> MetadataFile {
+        match self.head.as_slice().get(..PIECE_BYTES as usize) {
+            Some(piece) => MetadataFile { head: Buffer::from_slice_ref(piece), rest: Some(storage), ..self },
+            None => self,
+        }
     }
 
     /// The same file with another text, which is not written yet.

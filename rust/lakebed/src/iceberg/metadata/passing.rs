@@ -297,7 +297,7 @@ mod tests {
                 continue;
             }
             (files, passed) = (files + 1, passed + usize::from(agrees(&text)));
-            for _ in 0..200 {
+            for _ in 0..20 {
                 agrees(&random.mutate(&text));
             }
         }
@@ -357,7 +357,8 @@ mod tests {
             assert!(!agrees(json.as_bytes()), "{json}");
             assert!(!agrees(format!("{json} , 7]").as_bytes()), "{json}");
         }
-        let deep = "[".repeat(64) + &"]".repeat(64);
+        // The innermost, which is empty, is passed at once.
+        let deep = "[".repeat(65) + &"]".repeat(65);
         assert!(agrees(deep.as_bytes()) && !agrees(format!("[{deep}]").as_bytes()));
     }
 

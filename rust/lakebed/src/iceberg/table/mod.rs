@@ -18,9 +18,10 @@ use lakebed_avro::Limits;
 pub(crate) use travel::as_of;
 pub(crate) use types::{StoredTypes, TableTypes};
 
-use super::discovery::{current_metadata, table_folder};
+use super::discovery::{FOLDER, current_metadata, table_folder};
 use super::metadata::{ElementFilter, MetadataFile, Oddity, Snapshot, TableMetadata, WantedElements};
 use super::types::Schema;
+use super::write::commit::CommittedMetadata;
 use crate::columnar::Decoding;
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
@@ -90,8 +91,8 @@ impl Table {
     ) -> Result<(Table, String)> {
         let (location, notes) = (location.trim_end_matches('/'), Notes::default());
         let decoding = capped(limits);
-        let open = |path: &str| MetadataFile::open(path, Arc::clone(&storage), decoding.limits);
-        let file = current_metadata(location, &storage, open, &notes)?.whole()?;
+        let open = |path: &str| MetadataFile::open_whole(path, storage.as_ref(), decoding.limits);
+        let file = current_metadata(location, &storage, open, &notes)?;
         let table = Table::of_file(location, file, storage, decoding, notes, wanted)?;
         let text = table.file.to_text()?;
         Ok((table, text))
@@ -104,6 +105,20 @@ impl Table {
     pub(crate) fn with_metadata(&self, text: String, wanted: &WantedElements) -> Result<Table> {
         let (storage, decoding) = (Arc::clone(&self.storage), self.decoding.clone());
         Table::of_file(&self.opened, self.file.with_text(text), storage, decoding, self.notes.clone(), wanted)
+    }
+
+    /// The table in this one's folder after a commit to its branch, whose metadata file is not read again.
+    ///
+    /// # Errors
+    /// Those of [`TableMetadata::read`].
+    pub fn after(&self, committed: &CommittedMetadata) -> Result<Table> {
+        let name = committed.path.rsplit('/').next().unwrap_or_default();
+        let path = format!("{}/{FOLDER}/{name}", self.location());
+        let (storage, decoding) = (Arc::clone(&self.storage), self.decoding.clone());
+        let file = MetadataFile::with_bytes(&path, committed.bytes.clone(), decoding.limits);
+        let (notes, wanted) = (Notes::default(), &WantedElements::CURRENT);
+        let table = Table::of_file(self.location(), file, Arc::clone(&storage), decoding, notes, wanted)?;
+        Table { file: table.file.clone().on_storage(storage), ..table }.at_branch(&self.branch)
     }
 
     /// The table that was opened with `opened`, from its current metadata file, with the requested parts.

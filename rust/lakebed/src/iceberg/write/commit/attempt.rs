@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use arrow_buffer::Buffer;
 use serde_json::Value;
 
 use super::Action;
@@ -46,6 +47,17 @@ pub(super) struct PendingSnapshot {
     pub(super) summary: Summary,
 }
 
+/// The metadata file of a commit that was made.
+#[derive(Debug, Clone)]
+pub struct CommittedMetadata {
+    /// The metadata file that the commit is based on.
+    pub before: String,
+    /// Its path, with the location that the metadata has.
+    pub path: String,
+    /// Its bytes.
+    pub bytes: Buffer,
+}
+
 /// The files of a staged commit, and what a catalog needs to make the commit.
 #[derive(Debug, Clone)]
 pub struct StagedCommit {
@@ -76,16 +88,20 @@ pub(super) struct CommitAttempt<'a> {
 
 impl Commit for CommitAttempt<'_> {
     type Base = Base;
-    /// The number of the metadata file.
-    type Next = u64;
-    /// The metadata file before it, if there was something to do.
-    type Outcome = Option<String>;
+    /// The number of the metadata file, and what is in it.
+    type Next = (u64, CommittedMetadata);
+    /// `None` where there was nothing to do.
+    type Outcome = Option<CommittedMetadata>;
 
     fn base(&mut self) -> Result<Base> {
         Base::read(self.location, &self.options.branch, Arc::clone(&self.storage), self.options.limits)
     }
 
-    fn prepare(&mut self, base: &Base, attempt: u32) -> Result<Preparation<u64, Option<String>>> {
+    fn prepare(
+        &mut self,
+        base: &Base,
+        attempt: u32,
+    ) -> Result<Preparation<(u64, CommittedMetadata), Option<CommittedMetadata>>> {
         let Some(number) = base.number() else { return Err(of_a_catalog(base)) };
         let next = fitting(number.checked_add(1), "the number of the next metadata file");
         let next = next.map_err(|error| error.in_file(base.table.metadata_file()))?;
@@ -94,15 +110,21 @@ impl Commit for CommitAttempt<'_> {
             return Ok(Preparation::Done(None));
         };
         let path = base.metadata_path(next);
-        let bytes = metadata_bytes(changed.metadata.into_text()?, &path)?;
-        Ok(Preparation::Next { written: uncommitted.written(), path, bytes, next })
+        let bytes = Buffer::from_vec(metadata_bytes(changed.metadata.into_text()?, &path)?);
+        let before = base.table.metadata_file().to_owned();
+        let committed = CommittedMetadata { before, path: path.clone(), bytes: bytes.clone() };
+        Ok(Preparation::Next { written: uncommitted.written(), path, bytes, next: (next, committed) })
     }
 
-    fn made(&mut self, base: Base, next: u64) -> Result<Option<String>> {
+    fn made(
+        &mut self,
+        base: Base,
+        (next, committed): (u64, CommittedMetadata),
+    ) -> Result<Option<CommittedMetadata>> {
         // Versions are found without the hint, which only tells where to start looking; a failure is ignored.
         let hint = base.path(HINT);
         let _ = replace_hint(&hint, &next.to_string());
-        Ok(Some(base.table.metadata_file().to_owned()))
+        Ok(Some(committed))
     }
 
     fn retry_limits(&self, base: &Base) -> RetryLimits {

@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::iceberg::metadata::members;
 use crate::iceberg::write::metadata::in_order;
 use crate::json::parse_within;
 
@@ -39,9 +40,13 @@ impl Document {
     /// # Errors
     /// `Json`.
     pub(super) fn parse(text: &str) -> Result<Document> {
-        let StoredMembers { values, lists } = parse_within(text.as_bytes())?;
-        let list = |(raw, key): (Option<&RawValue>, &str)| -> Result<LongList> {
-            let text = raw.map_or("null", RawValue::get);
+        let StoredMembers { values, lists } = match members(text) {
+            Ok(members) => StoredMembers::of(members)?,
+            // What is odd, serde_json reads or refuses.
+            Err(_) => parse_within(text.as_bytes())?,
+        };
+        let list = |(text, key): (Option<&str>, &str)| -> Result<LongList> {
+            let text = text.unwrap_or("null");
             if text == "null" {
                 return Ok(LongList::default());
             }
@@ -191,7 +196,27 @@ fn parsed<'t, T: Deserialize<'t> + Send>(text: &'t str, key: &str) -> Result<T> 
 /// The members of the metadata; of keys that appear twice the last one counts.
 struct StoredMembers<'t> {
     values: Map<String, Value>,
-    lists: [Option<&'t RawValue>; 2],
+    lists: [Option<&'t str>; 2],
+}
+
+impl<'t> StoredMembers<'t> {
+    /// Of members, each with its key in quotes and its value.
+    fn of(members: Vec<(&'t str, &'t str)>) -> Result<StoredMembers<'t>> {
+        let (mut values, mut lists) = (Map::new(), [None; 2]);
+        for (key, text) in members {
+            let key: String = parse_within(key.as_bytes())?;
+            let place = LONG.iter().position(|long| *long == key);
+            let value = match place.and_then(|place| lists.get_mut(place)) {
+                Some(list) => {
+                    *list = Some(text);
+                    Value::Null
+                }
+                None => parse_within(text.as_bytes())?,
+            };
+            values.insert(key, value);
+        }
+        Ok(StoredMembers { values, lists })
+    }
 }
 
 impl<'t> Deserialize<'t> for StoredMembers<'t> {
@@ -209,7 +234,7 @@ impl<'t> Deserialize<'t> for StoredMembers<'t> {
                 while let Some(key) = map.next_key::<String>()? {
                     match LONG.iter().position(|long| *long == key).and_then(|place| lists.get_mut(place)) {
                         Some(list) => {
-                            *list = Some(map.next_value()?);
+                            *list = Some(map.next_value::<&RawValue>()?.get());
                             values.insert(key, Value::Null);
                         }
                         None => _ = values.insert(key, map.next_value()?),

@@ -39,7 +39,7 @@ mod tally;
 mod uncommitted;
 mod update;
 
-pub use attempt::StagedCommit;
+pub use attempt::{CommittedMetadata, StagedCommit};
 pub use base::SnapshotChoice;
 pub use cherry_pick::CherryPick;
 pub use columns::fields_json;
@@ -104,7 +104,8 @@ impl Action {
 /// Commits to the table at `location`, a folder in which the latest metadata is looked for: a table without a
 /// catalog, on a local `storage` that reads it and decides which files may be opened. The actions are made in
 /// order, each to the state which those before it leave: one metadata file, or nothing. Returns the metadata
-/// file that the commit is based on; `None` where no action had anything to do.
+/// file of the commit, of which [`Table::after`](crate::iceberg::Table::after) makes the table; `None` where no action
+/// had anything to do.
 ///
 /// After each action but the last, the metadata is read once more, from memory.
 ///
@@ -119,7 +120,7 @@ pub fn commit(
     storage: Arc<dyn Storage>,
     actions: &[Arc<Action>],
     options: &CommitOptions,
-) -> Result<Option<String>> {
+) -> Result<Option<CommittedMetadata>> {
     engine::commit(CommitAttempt { location, storage, actions, options })
 }
 

@@ -11,6 +11,7 @@ mod rules;
 
 use std::sync::Arc;
 
+use arrow_buffer::Buffer;
 use serde_json::{Map, Value};
 
 use self::change::changed;
@@ -79,7 +80,7 @@ impl Commit for SchemaCommit<'_> {
         let Some(next) = changed(&base.schema, self.changes, base.has_snapshots)? else {
             return Ok(Preparation::Done(self.table.latest()?));
         };
-        let bytes = next_file(base, &next)?.into_bytes();
+        let bytes = Buffer::from_vec(next_file(base, &next)?.into_bytes());
         let path = self.table.files().own(&schema_file(next_id(base)?));
         let probe = (base.path.clone(), base.text.clone().into_bytes());
         let written = WrittenFiles::probing(Arc::clone(self.table.storage()), probe);

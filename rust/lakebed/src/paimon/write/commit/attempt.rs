@@ -3,6 +3,7 @@
 use std::cell::Cell;
 
 use arrow_array::{Int8Array, Int64Array, RecordBatch};
+use arrow_buffer::Buffer;
 
 use super::base::Base;
 use super::file_changes::{FileChanges, SnapshotChanges};
@@ -71,7 +72,12 @@ impl Commit for CommitAttempt<'_> {
         let text = jackson::pretty(&snapshot_object(&snapshot, &base.carried)?)?;
         let path = base.table.files().own(&snapshot_file(snapshot.id));
         make_folder(base.table.storage().as_ref(), &path)?;
-        Ok(Preparation::Next { written: writer.written(), path, bytes: text.into(), next: snapshot })
+        Ok(Preparation::Next {
+            written: writer.written(),
+            path,
+            bytes: Buffer::from_vec(text.into_bytes()),
+            next: snapshot,
+        })
     }
 
     fn made(&mut self, base: Base, snapshot: Snapshot) -> Result<Table> {

@@ -3,6 +3,8 @@
 
 use std::cell::Cell;
 
+use arrow_buffer::Buffer;
+
 use super::attempt::write_hints;
 use super::base::{Base, check_latest};
 use super::manifest_writer::ManifestWriter;
@@ -79,7 +81,7 @@ impl Commit for Restoration<'_> {
             properties: (!self.options.properties.is_empty()).then(|| self.options.properties.clone()),
             ..older.clone()
         };
-        let bytes = jackson::pretty(&snapshot_object(&next, &base.carried)?)?.into();
+        let bytes = Buffer::from_vec(jackson::pretty(&snapshot_object(&next, &base.carried)?)?.into_bytes());
         Ok(Preparation::Next {
             written: writer.written(),
             path: files.own(&snapshot_file(next.id)),
