@@ -122,7 +122,7 @@ def _ended(code: int, said: str) -> str:
         word in said for word in ("OutOfMemoryError", "MemoryError", "memory allocation of")
     ):
         return "no memory"
-    return f"ended with {code}: {lines[-1].strip()[:120] if lines else ''}"
+    return f"ended with {code}: {lines[-1].strip()[:60] if lines else ''}"
 
 
 def checked(found: Run, expected: Mapping[str, int]) -> Run:
@@ -212,7 +212,7 @@ _HEADER = (
 def table_of(cells: Sequence[Cell]) -> str:
     """A row for each reader, task and table; readers that do not have a task have no row."""
     bases = {(cell.table, cell.files, cell.task): cell.seconds for cell in cells if cell.reader == "lakebed"}
-    rows = [_HEADER]
+    rows: list[tuple[str, ...]] = [_HEADER]
     for cell in cells:
         if cell.cannot:
             continue
@@ -324,7 +324,8 @@ def _write(
 
 def _drawable(cells: Sequence[Cell]) -> dict[tuple[str, str], dict[str, float | str]]:
     """Seconds or problems of the readers by table and task, of the largest tables."""
-    largest, found = max(cell.files for cell in cells), {}
+    found: dict[tuple[str, str], dict[str, float | str]] = {}
+    largest = max(cell.files for cell in cells)
     for cell in cells:
         if cell.files == largest and not cell.cannot:
             seconds = cell.seconds

@@ -32,14 +32,19 @@ def answer(path: str, _format: str, task: str) -> dict[str, Any]:
         scan = table.files(stats=[column.name for column in table.schema], filter="content = 0")
     else:
         scan = table.plan(where=WHERE.get(task), limit=1 if task == "first" else None, deletes="ids")
+
+    def added(name: str, values: Any) -> None:
+        # Of a batch without rows it is null.
+        sums[name] += pc.sum(values).as_py() or 0
+
     for batch in scan.to_arrow_batch_reader():
         sums["files"] += batch.num_rows
-        sums["rows"] += pc.sum(batch["record_count"]).as_py() or 0
-        sums["bytes"] += pc.sum(batch["file_size_in_bytes"]).as_py() or 0
+        added("rows", batch["record_count"])
+        added("bytes", batch["file_size_in_bytes"])
         if task == "files":
-            stats = {field.name: batch["stats"].field(field.name) for field in batch["stats"].type}
-            sums["nulls"] += sum(pc.sum(of.field("null_count")).as_py() for of in stats.values())
-            sums["lowest"] += pc.sum(stats["id"].field("lower_bound")).as_py()
+            for column in batch["stats"].flatten():
+                added("nulls", column.field("null_count"))
+            added("lowest", batch["stats"].field("id").field("lower_bound"))
         else:
             sums["deletes"] += len(batch["delete_ids"].flatten())
     return dict(sums)
