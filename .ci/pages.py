@@ -27,6 +27,7 @@ PAGES = {
     "SECURITY.md": "project/security.md",
     "benches/README.md": "project/benches.md",
     "benches/SCALING.md": "project/scaling.md",
+    "benches/planning/README.md": "project/planning-benchmark.md",
     **{
         f"{NOTEBOOKS}/{path.name}": f"notebooks/{path.stem.replace('_', '-')}.md"
         for path in sorted((PROJECT / NOTEBOOKS).glob("*.ipynb"))
