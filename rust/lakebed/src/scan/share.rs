@@ -7,16 +7,19 @@
 //! A row group of Parquet belongs to the range that has its first byte. A damaged footer is found before there are ranges.
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arrow_buffer::Buffer;
 use lakebed_avro::{Blocks, ErrorKind as AvroKind, Input, Limits};
 
 use super::row_groups;
-use crate::columnar::{Format, is_columnar};
+use crate::cache::Cache;
+use crate::columnar::{Decoding, Format, is_columnar};
 use crate::error::{Error, ErrorKind, Result, fitting};
 use crate::pipeline::read_each;
+use crate::record::{AskedFile, RecordResolver, Stored};
 use crate::storage::{Storage, read_recorded};
+use crate::table::TableCore;
 
 /// How many bytes are read after a range to find the end of its last block, and from the start of a file to
 /// find the end of its header. Doubled where that is not enough.
@@ -27,7 +30,7 @@ const MARKER: u64 = 16;
 /// A task's share of a manifest: all of its bytes, or those of a part.
 #[derive(Clone)]
 pub struct Content {
-    pub(crate) bytes: Buffer,
+    pub(crate) stored: Stored,
     /// What is there; `None`: all.
     pub(crate) part: Option<Part>,
 }
@@ -63,7 +66,7 @@ impl Part {
 
 impl From<Buffer> for Content {
     fn from(bytes: Buffer) -> Content {
-        Content { bytes, part: None }
+        Content { stored: bytes.into(), part: None }
     }
 }
 
@@ -93,8 +96,25 @@ impl Content {
     /// # Errors
     /// `Argument` for a part of one.
     pub fn whole(self) -> Result<Buffer> {
+        self.undivided()?.into_bytes()
+    }
+
+    /// The bytes of what is there.
+    ///
+    /// # Errors
+    /// `Internal` for what a cache has, which who asks for bytes was not to get.
+    pub(crate) fn into_bytes(self) -> Result<Buffer> {
+        let bytes = self.stored.bytes()?;
+        bytes.ok_or_else(|| Error::new(ErrorKind::Internal, "a cache has the columns of a file, and not its bytes"))
+    }
+
+    /// The same of a whole manifest.
+    ///
+    /// # Errors
+    /// `Argument` for a part of one.
+    pub(crate) fn undivided(self) -> Result<Content> {
         if self.part.is_none() {
-            return Ok(self.bytes);
+            return Ok(self);
         }
         Err(Error::new(ErrorKind::Argument, "a part of a manifest, where all of it is expected"))
     }
@@ -135,7 +155,7 @@ impl Content {
         let ends = window.marker(&parsed.sync, range.end)?.map_or(length, behind);
         let bytes = Buffer::from_vec([header.as_slice(), window.between(behind(begins), ends)].concat());
         let part = PartBlocks { runs: [(parsed.length, behind(begins))].into() };
-        Ok(Some(Content { bytes, part: Some(Part::Blocks(part)) }))
+        Ok(Some(Content { stored: bytes.into(), part: Some(Part::Blocks(part)) }))
     }
 
     /// The blocks at these places of a manifest with this header. One request for each.
@@ -161,9 +181,57 @@ impl Content {
             bytes.extend_from_slice(&run);
         }
         Ok(Content {
-            bytes: Buffer::from_vec(bytes),
+            stored: Buffer::from_vec(bytes).into(),
             part: Some(Part::Blocks(PartBlocks { runs: runs.into() })),
         })
+    }
+
+    /// A manifest with this recorded size, for the columns of `resolver`: what a cache has of it, else the `part` of it that
+    /// is enough, else its bytes.
+    ///
+    /// # Errors
+    /// Those of the storage, and of `part`; `Limit`; `Location` for a path that the storage may not open.
+    pub(crate) fn of_columns(
+        table: &TableCore,
+        (path, size): (&str, Option<u64>),
+        (format, resolver): (&'static str, &RecordResolver),
+        part: impl FnOnce() -> Result<Option<Content>>,
+    ) -> Result<Content> {
+        let Some(cache) = &table.decoding.cache else {
+            return part()?.map_or_else(|| table.read_recorded(path, size).map(Content::from), Ok);
+        };
+        let (cache, storage, decoding) = (Arc::clone(cache), Arc::clone(&table.storage), table.decoding.clone());
+        let (path, bytes) = (path.to_owned(), OnceLock::new());
+        let file = AskedFile { cache, storage, path, size, decoding, bytes };
+        let stored = match file.kept(format, resolver)? {
+            Ok(records) => Stored::Kept(records),
+            Err(slot) => match part()? {
+                Some(part) => return Ok(part),
+                None => file.missed(slot)?,
+            },
+        };
+        Ok(Content { stored, part: None })
+    }
+
+    /// A manifest with `length` recorded bytes, for whichever columns: what a cache has of them, else its bytes. They are read
+    /// now unless the cache has some columns of the manifest.
+    ///
+    /// # Errors
+    /// As [`Content::of_file`].
+    pub fn of_cached_file(
+        cache: &Arc<Cache>,
+        storage: &Arc<dyn Storage>,
+        path: &str,
+        length: u64,
+        limits: &Limits,
+    ) -> Result<Content> {
+        let (cache, storage, path) = (Arc::clone(cache), Arc::clone(storage), path.to_owned());
+        let (size, decoding, bytes) = (Some(length), Decoding::from(*limits), OnceLock::new());
+        let file = AskedFile { cache, storage, path, size, decoding, bytes };
+        if !file.may_be_kept()? {
+            file.bytes()?;
+        }
+        Ok(Content { stored: Stored::Asked(Arc::new(file)), part: None })
     }
 
     /// All of a manifest with `length` recorded bytes.
@@ -366,7 +434,7 @@ mod tests {
     }
 
     fn ids(content: Content) -> Vec<i64> {
-        let batches = Reader::open(content.bytes.into(), ReadOptions::default()).unwrap();
+        let batches = Reader::open(content.into_bytes().unwrap().into(), ReadOptions::default()).unwrap();
         batches
             .flat_map(|batch| batch.unwrap().column(0).as_primitive::<Int64Type>().values().to_vec())
             .collect()
@@ -484,9 +552,9 @@ mod tests {
         bytes[usize::try_from(broken).unwrap() + 20] ^= 0x55;
         let file = Memory { bytes, ..Memory::default() };
         let content = of_range(&file, "m", length, broken - 40..length, header).unwrap().unwrap();
-        let part = content.part.unwrap();
+        let part = content.part.clone().unwrap();
         let error =
-            Reader::open(content.bytes.into(), ReadOptions::default()).unwrap().find_map(|batch| batch.err());
+            Reader::open(content.into_bytes().unwrap().into(), ReadOptions::default()).unwrap().find_map(|batch| batch.err());
         let error = part.in_whole_file(Error::from(error.unwrap()));
         assert_eq!((error.location().offset, error.location().block), (Some(broken), None));
         assert!(matches!(error.kind(), ErrorKind::Avro(_)));
