@@ -1,4 +1,4 @@
-"""Times plans of a table without a cache, and with one that is warm in memory and warm on disk, all in one run;
+"""Times plans of a table without a cache, and with one that is warm in memory and warm on disk, in one run;
 then the same behind a storage that answers late, after a small commit. See README.md.
 """
 
@@ -23,6 +23,8 @@ from delayed import DelayedFileSystem
 
 import lakebed
 
+View = Callable[[lakebed.Table], int]
+"""Reads a view, and counts its rows."""
 COLUMNS = ("file_path", "record_count", "file_size_in_bytes", "partition")
 
 
@@ -37,10 +39,10 @@ def timed(rounds: int, run: Callable[[], Any], between: Callable[[], None] = lam
     return statistics.median(seconds)
 
 
-def views(options: argparse.Namespace) -> dict[str, Callable[[lakebed.Table], Any]]:
+def views(options: argparse.Namespace) -> dict[str, View]:
     """What is timed: each reads all rows, and none are kept."""
 
-    def taken(view: str, **keywords: Any) -> Callable[[lakebed.Table], int]:
+    def taken(view: str, **keywords: Any) -> View:
         return lambda table: sum(len(one) for one in getattr(table, view)(**keywords).to_arrow_batch_reader())
 
     columns = list(COLUMNS)
@@ -57,26 +59,30 @@ def views(options: argparse.Namespace) -> dict[str, Callable[[lakebed.Table], An
 
 def local(path: Path, options: argparse.Namespace, folder: Path) -> None:
     """Prints each view without a cache and with a warm one."""
-    print("| view | rows | cold s | filling s | memory s | folder s | cold / memory | cold / folder | MB | MB on disk |")
-    print("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
+    names = ("view", "rows", "cold s", "filling s", "memory s", "folder s", "cold / memory", "cold / folder")
+    print(f"| {' | '.join((*names, 'MB', 'MB on disk'))} |\n|---|{'---:|' * 9}")
     for name, view in views(options).items():
         shutil.rmtree(folder, ignore_errors=True)
-        plain = lakebed.open_table(path)
-        rows = view(plain)
-        cold = timed(options.rounds, lambda: view(plain))
-        cache = lakebed.Cache(memory_bytes=options.memory << 20, folder=folder)
-        table = lakebed.open_table(path, cache=cache)
-        filling = timed(1, lambda: view(table))
-        assert view(table) == rows
-        memory = timed(options.rounds, lambda: view(table))
-        other = lakebed.open_table(path, cache=lakebed.Cache(memory_bytes=0, folder=folder))
-        assert view(other) == rows
-        disk = timed(options.rounds, lambda: view(other))
-        stats = cache.stats()
-        sizes = (stats["memory_bytes"] / 1e6, stats["disk_bytes"] / 1e6)
-        times = f"{cold:.3f} | {filling:.3f} | {memory:.3f} | {disk:.3f}"
-        print(f"| {name} | {rows:,} | {times} | {cold / memory:.1f} | {cold / disk:.1f} "
-              f"| {sizes[0]:.0f} | {sizes[1]:.0f} |")
+        print(f"| {name} | {' | '.join(row(path, view, options, folder))} |")
+
+
+def row(path: Path, view: View, options: argparse.Namespace, folder: Path) -> list[str]:
+    """Its rows, seconds, ratios and megabytes."""
+    plain = lakebed.open_table(path)
+    rows = view(plain)
+    cold = timed(options.rounds, lambda: view(plain))
+    cache = lakebed.Cache(memory_bytes=options.memory << 20, folder=folder)
+    table = lakebed.open_table(path, cache=cache)
+    filling = timed(1, lambda: view(table))
+    assert view(table) == rows
+    memory = timed(options.rounds, lambda: view(table))
+    other = lakebed.open_table(path, cache=lakebed.Cache(memory_bytes=0, folder=folder))
+    assert view(other) == rows
+    disk = timed(options.rounds, lambda: view(other))
+    stats = cache.stats()
+    seconds = [f"{one:.3f}" for one in (cold, filling, memory, disk)]
+    sizes = [f"{stats[name] / 1e6:.0f}" for name in ("memory_bytes", "disk_bytes")]
+    return [f"{rows:,}", *seconds, f"{cold / memory:.1f}", f"{cold / disk:.1f}", *sizes]
 
 
 def late(path: Path, options: argparse.Namespace) -> None:
@@ -109,7 +115,9 @@ def commit(path: Path) -> None:
 @contextmanager
 def as_it_was(path: Path) -> Iterator[None]:
     """Removes what was committed, and has the hints as they were."""
-    hints = {file: file.read_bytes() for file in (*path.glob("*/version-hint.text"), *path.glob("snapshot/*EST"))}
+    hints = {
+        file: file.read_bytes() for file in (*path.glob("*/version-hint.text"), *path.glob("snapshot/*EST"))
+    }
     before = set(path.rglob("*"))
     try:
         yield

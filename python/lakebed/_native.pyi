@@ -363,30 +363,32 @@ class ReadLimit:
 
 @final
 class Cache:
-    """Keeps the decoded columns of manifests: `open_table(…, cache=cache)`, for as many tables as are to share it.
+    """Keeps the decoded columns of manifests: `open_table(…, cache=cache)`, for as many tables as share it.
 
-    Manifests never change, so what was decoded of one is what it has: a view that needs the same columns of it
-    again makes no request and decodes nothing. In memory it is the process's; in the folder, compressed, it is
-    all processes' on the machine that are given the same one, workers of Spark among them. Whatever was used
-    least recently goes first. A file of the folder that is cut, changed or foreign is as if it were not there.
+    Manifests never change, so what was decoded of one is what it has: a view that needs the same columns of
+    it again makes no request and decodes nothing. In memory it is the process's; in the folder, compressed,
+    it is all processes' on the machine that are given the same one, workers of Spark among them. Whatever was
+    used least recently goes first. A file of the folder that is cut, changed or foreign is as if it were not
+    there.
 
-    What is kept is found by the storage (a `lakebed.storage.IdentifiedStorage` says which it is), the path, the
-    recorded size, the columns, the limits and lakebed's version. Whoever has the cache sees what was read through
-    it: principals that may not see each other's tables take a cache and a folder each. Nothing of encrypted
-    manifests is kept, in memory or in the folder.
+    What is kept is found by the storage (a `lakebed.storage.IdentifiedStorage` says which it is), the path,
+    the recorded size, the columns, the limits and lakebed's version. Whoever has the cache sees what was read
+    through it: principals that may not see each other's tables take a cache and a folder each. Nothing of
+    encrypted manifests is kept, in memory or in the folder.
 
     A pickle has the settings; in another process it is another cache with the same folder.
 
     Args:
         memory_bytes: decoded columns in memory at most, as Arrow arrays; 0 for none.
-        folder: a local folder for this user alone, which is made with mode 0700 where it is not there, or None.
-        disk_bytes: files in the folder at most, of all processes; each may add a sixteenth before it looks at what
-            others have written.
-    Raises: LocationError (a folder that is a link, belongs to another user, or that others may read or write),
-        OSError (it cannot be made or written to), OverflowError (negative sizes).
-    Cost: reading a manifest for the first time compresses its columns and writes them, where there is a folder.
-        Half of `memory_bytes` at most are taken by what is decoded of one manifest, with a folder at least 64 MiB;
-        what needs more is not kept.
+        folder: a local folder for this user alone, which is made with mode 0700 where it is not there; None
+            for memory alone.
+        disk_bytes: files in the folder at most, of all processes; each may add a sixteenth before it looks at
+            what others have written.
+    Raises: LocationError (a folder that is a link, belongs to another user, or that others may read or
+        write), OSError (it cannot be made or written to), OverflowError (negative sizes).
+    Cost: reading a manifest for the first time decodes all its entries, and with a folder compresses and
+        writes them. What is decoded of one manifest may take half of `memory_bytes`, with a folder 64 MiB at
+        least; what needs more is not kept.
 
     >>> cache = lakebed.Cache(memory_bytes=1 << 30, folder="/var/cache/lakebed")
     >>> orders = lakebed.open_table("s3://lake/db/orders", cache=cache)
@@ -411,10 +413,10 @@ class Cache:
     def stats(self) -> dict[str, int]:
         """What this cache was asked for since it was made, and what it holds now.
 
-        Returns: manifests found in memory (`memory_hits`), in the folder (`disk_hits`) and nowhere (`misses`);
-            of these, files of the folder that were cut, changed or foreign (`damaged`); files that could not
-            be written to the folder (`failed_writes`); bytes of columns in memory (`memory_bytes`) and of
-            files in the folder, of all processes (`disk_bytes`).
+        Returns: manifests found in memory (`memory_hits`), in the folder (`disk_hits`) and nowhere
+            (`misses`); of these, files of the folder that were cut, changed or foreign (`damaged`); files
+            that could not be written to the folder (`failed_writes`); bytes of columns in memory
+            (`memory_bytes`) and of files in the folder, of all processes (`disk_bytes`).
         Raises: OSError (the folder cannot be listed).
         """
     def clear(self) -> None:

@@ -65,7 +65,7 @@ def _imported(text: str) -> Any:
         raise ValueError(f"{text!r} is nothing that unwraps keys: {error}") from error
 
 
-def _cache(context: click.Context, parameter: click.Parameter, folder: str | None) -> Cache | None:
+def _cache(context: click.Context, _: click.Parameter, folder: str | None) -> Cache | None:
     # Nor to make a folder.
     return None if folder is None or context.resilient_parsing else Cache(folder=folder)
 
@@ -218,7 +218,7 @@ def _opening(command: Callable[..., Any]) -> Callable[..., Any]:
         at = {name: place for name, place in places.items() if place is not None}
         if len(at) > 1:
             raise click.UsageError("--snapshot, --tag and --as-of exclude each other")
-        how = {"format": format, "relocate": relocate, "allowed_prefixes": allowed or None}
+        how: dict[str, Any] = {"format": format, "relocate": relocate, "allowed_prefixes": allowed or None}
         how |= {"keys": keys, "cache": cache}
 
         def opener(table: Any, reads: ReadLimit | None = None) -> Callable[[], Table]:

@@ -129,8 +129,8 @@ class _Name:
                 self.refuse(f"is something of a table: open that, with at= for a branch ({location})")
             return open_table(located, format=kind, limits=limits, keys=keys, cache=cache)
         entry = SparkEntry.of(self, limits)
-        own = {"keys": unwrapping(keys), "cache": cache}
-        opening = Opening(entry.storage, entry.path, limits=limits, entry=entry, **own)
+        unwrap = unwrapping(keys)
+        opening = Opening(entry.storage, entry.path, limits=limits, entry=entry, keys=unwrap, cache=cache)
         return table_of(opening.core(kind), opening)
 
     def setting(self, key: str) -> str:

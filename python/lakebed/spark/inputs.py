@@ -223,7 +223,7 @@ def mapped(
 
 
 def shared_cache(cache: _native.Cache | None) -> _native.Cache | None:
-    """What executors have of a cache: its folder on their host, and no memory, which would end with a task."""
+    """What executors have of a cache: its folder on their host, and no memory, which ends with a task."""
     if cache is None or cache.folder is None:
         return None
     return _native.Cache(memory_bytes=0, folder=absolute(cache.folder), disk_bytes=cache.disk_bytes)
@@ -236,7 +236,7 @@ def contents(
     reads: int = 1,
     cache: _native.Cache | None = None,
 ) -> ManifestContents:
-    """What is there of manifests, in their order: one request each, so many at once; of what a cache has none.
+    """What is there of manifests, in their order: one request each, so many at once, but of what a cache has.
 
     Raises: the storage's errors.
     """

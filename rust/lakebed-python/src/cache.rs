@@ -21,12 +21,7 @@ pub struct Cache(pub Arc<cache::Cache>);
 impl Cache {
     #[new]
     #[pyo3(signature = (*, memory_bytes=MEMORY_BYTES, folder=None, disk_bytes=DISK_BYTES))]
-    fn new(
-        py: Python<'_>,
-        memory_bytes: u64,
-        folder: Option<PathBuf>,
-        disk_bytes: u64,
-    ) -> PyResult<Cache> {
+    fn new(py: Python<'_>, memory_bytes: u64, folder: Option<PathBuf>, disk_bytes: u64) -> PyResult<Cache> {
         let settings = CacheSettings { memory_bytes, folder, disk_bytes };
         detached(py, || cache::Cache::new(settings)).map(|cache| Cache(Arc::new(cache)))
     }

@@ -240,9 +240,7 @@ pub fn read_share(
                 Content::of_range(storage.as_ref(), &path, length, start..end, header, needs)
                     .map_err(|error| error.in_file(&path))?
             }
-            (None, Some(cache)) => {
-                Some(Content::of_cached_file(&cache, &storage, &path, length, &limits.0)?)
-            }
+            (None, Some(cache)) => Some(Content::of_cached_file(&cache, &storage, &path, length, &limits.0)?),
             (None, None) => Some(Content::of_file(storage.as_ref(), &path, length, &limits.0)?),
         };
         Ok(content.map(|content| Share(Mutex::new(Some(content)))))

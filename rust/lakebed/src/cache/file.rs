@@ -123,7 +123,8 @@ pub(super) fn read(file: &[u8], key: &str, most: u64) -> Result<KeptRecords, Dam
         return Err(Damaged);
     }
     let header = number(HEADER_FROM - 4).and_then(|length| usize::try_from(length).ok()).ok_or(Damaged)?;
-    let (header, mut bodies) = file.get(HEADER_FROM..).and_then(|rest| rest.split_at_checked(header)).ok_or(Damaged)?;
+    let (header, mut bodies) =
+        file.get(HEADER_FROM..).and_then(|rest| rest.split_at_checked(header)).ok_or(Damaged)?;
     let header: Header = serde_json::from_slice(header).map_err(|_| Damaged)?;
     if header.key != key {
         return Err(Damaged);
@@ -175,7 +176,10 @@ impl Parts<'_> {
     fn array(&mut self, data_type: &DataType) -> Option<ArrayData> {
         let (rows, has_nulls, lengths) = self.arrays.next()?;
         let shape = layout(data_type);
-        if shape.variadic || lengths.len() != shape.buffers.len() + usize::from(*has_nulls) || *rows > MOST_ROWS {
+        if shape.variadic
+            || lengths.len() != shape.buffers.len() + usize::from(*has_nulls)
+            || *rows > MOST_ROWS
+        {
             return None;
         }
         let mut lengths = lengths.iter();

@@ -82,9 +82,8 @@ impl Folder {
     pub(super) fn may_have(&self, file: &str) -> bool {
         let names = self.names.get_or_init(|| {
             let entries = std::fs::read_dir(&self.path).into_iter().flatten().flatten();
-            let names = entries.filter_map(|entry| {
-                Some(entry.file_name().to_string_lossy().split_once('-')?.0.to_owned())
-            });
+            let names = entries
+                .filter_map(|entry| Some(entry.file_name().to_string_lossy().split_once('-')?.0.to_owned()));
             names.collect()
         });
         names.contains(&hashed(file))
@@ -156,7 +155,8 @@ impl Folder {
             return Ok(());
         }
         let mut files = self.files()?;
-        let mut there: u64 = files.iter().map(|(_, _, bytes)| bytes).fold(length, |sum, bytes| sum.saturating_add(*bytes));
+        let mut there: u64 =
+            files.iter().map(|(_, _, bytes)| bytes).fold(length, |sum, bytes| sum.saturating_add(*bytes));
         files.sort_unstable_by(|one, other| one.1.cmp(&other.1));
         let allowance = self.most / UNSEEN;
         for (path, _, bytes) in files {

@@ -30,13 +30,18 @@ impl KeptRecords {
 /// The memory that a batch takes \[bytes\]: columns may share what was allocated once.
 pub(crate) fn batch_bytes(batch: &RecordBatch) -> u64 {
     let mut seen = HashSet::new();
-    batch.columns().iter().fold(0, |sum, column| sum.saturating_add(array_bytes(&column.to_data(), &mut seen)))
+    batch
+        .columns()
+        .iter()
+        .fold(0, |sum, column| sum.saturating_add(array_bytes(&column.to_data(), &mut seen)))
 }
 
 fn array_bytes(array: &ArrayData, seen: &mut HashSet<usize>) -> u64 {
     let nulls = array.nulls().map(|nulls| nulls.buffer());
-    let mut of_buffer =
-        |buffer: &Buffer| if seen.insert(buffer.data_ptr().as_ptr().addr()) { buffer.capacity() as u64 } else { 0 };
-    let own = array.buffers().iter().chain(nulls).fold(0_u64, |sum, buffer| sum.saturating_add(of_buffer(buffer)));
+    let mut of_buffer = |buffer: &Buffer| {
+        if seen.insert(buffer.data_ptr().as_ptr().addr()) { buffer.capacity() as u64 } else { 0 }
+    };
+    let own =
+        array.buffers().iter().chain(nulls).fold(0_u64, |sum, buffer| sum.saturating_add(of_buffer(buffer)));
     array.child_data().iter().fold(own, |sum, child| sum.saturating_add(array_bytes(child, seen)))
 }

@@ -90,7 +90,8 @@ impl Cache {
     /// `Location` for a folder that is a link or no folder, that others may write to or read, or that belongs to another user;
     /// `Io` where it cannot be made or written to.
     pub fn new(settings: CacheSettings) -> Result<Cache> {
-        let folder = settings.folder.clone().map(|path| Folder::open(path, settings.disk_bytes)).transpose()?;
+        let folder =
+            settings.folder.clone().map(|path| Folder::open(path, settings.disk_bytes)).transpose()?;
         Ok(Cache {
             memory: Memory::new(settings.memory_bytes),
             folder,
@@ -146,14 +147,22 @@ impl Cache {
     /// As [`Cache::find`].
     pub(crate) fn may_have(&self, storage: &dyn Storage, path: &str, size: Option<u64>) -> Result<bool> {
         let whole = whole_file(storage, path, size)?;
-        Ok(self.folder.as_ref().zip(whole).is_some_and(|(folder, (file, is_shared))| is_shared && folder.may_have(&file)))
+        Ok(self
+            .folder
+            .as_ref()
+            .zip(whole)
+            .is_some_and(|(folder, (file, is_shared))| is_shared && folder.may_have(&file)))
     }
 
     /// What is kept of a file, or where it is to be kept; `None` for a storage that nothing tells from others.
     ///
     /// # Errors
     /// `Location` for a path that the storage may not open.
-    pub(crate) fn find(self: &Arc<Cache>, storage: &dyn Storage, file: &CachedFile<'_>) -> Result<Option<Found>> {
+    pub(crate) fn find(
+        self: &Arc<Cache>,
+        storage: &dyn Storage,
+        file: &CachedFile<'_>,
+    ) -> Result<Option<Found>> {
         let Some((whole, is_shared)) = whole_file(storage, file.path, file.size)? else { return Ok(None) };
         let key = Key { text: file.key(&whole).into(), file: whole, is_shared };
         if let Some(kept) = self.memory.get(&key.text) {

@@ -1,7 +1,7 @@
 use arrow_array::builder::{Int32Builder, ListBuilder, MapBuilder, StringBuilder};
 use arrow_array::{
-    ArrayRef, BooleanArray, Decimal128Array, FixedSizeBinaryArray, Int64Array, NullArray, RecordBatch, StringArray,
-    StructArray,
+    ArrayRef, BooleanArray, Decimal128Array, FixedSizeBinaryArray, Int64Array, NullArray, RecordBatch,
+    StringArray, StructArray,
 };
 use arrow_buffer::Buffer;
 use arrow_schema::{Field, Schema};
@@ -38,7 +38,10 @@ fn batch(rows: usize) -> RecordBatch {
     let columns: Vec<(&str, ArrayRef)> = vec![
         ("number", Arc::new(numbers().collect::<Int64Array>())),
         ("text", texts),
-        ("flag", Arc::new(numbers().map(|row| (row % 7 > 0).then_some(row % 2 == 0)).collect::<BooleanArray>())),
+        (
+            "flag",
+            Arc::new(numbers().map(|row| (row % 7 > 0).then_some(row % 2 == 0)).collect::<BooleanArray>()),
+        ),
         ("nothing", Arc::new(NullArray::new(rows))),
         ("fixed", Arc::new(fixed)),
         ("decimal", Arc::new(numbers().map(i128::from).collect::<Decimal128Array>())),
@@ -46,7 +49,8 @@ fn batch(rows: usize) -> RecordBatch {
         ("map", Arc::new(maps.finish())),
         ("nested", Arc::new(nested)),
     ];
-    RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, column)| (name, column, true))).unwrap()
+    RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, column)| (name, column, true)))
+        .unwrap()
 }
 
 /// A folder that is removed in the end.
@@ -195,7 +199,9 @@ fn each_part_of_the_key_tells_files_apart() {
         assert!(found(&cache, &named("one"), &other).is_none());
     }
     let limits = Limits { max_file_bytes: 1, ..Limits::DEFAULT };
-    assert!(found(&cache, &named("one"), &CachedFile { limits: &limits, ..file("/m.avro", 1, "a") }).is_none());
+    assert!(
+        found(&cache, &named("one"), &CachedFile { limits: &limits, ..file("/m.avro", 1, "a") }).is_none()
+    );
     assert!(found(&cache, &named("one"), &CachedFile { format: "paimon", ..one }).is_none());
     // A path cannot be spelled so that it runs into what follows.
     assert!(found(&cache, &named("one\"\n\"/m.avro"), &file("", 1, "a")).is_none());
@@ -245,7 +251,8 @@ fn the_folder_is_bounded_and_the_least_recently_used_goes_first() {
         keep(&cache, &Local, &file(name, 1, "a"), records(100));
         assert!(cache.stats().unwrap().disk_bytes <= 8 * each);
     }
-    let there: Vec<bool> = names.iter().map(|name| found(&cache, &Local, &file(name, 1, "a")).is_some()).collect();
+    let there: Vec<bool> =
+        names.iter().map(|name| found(&cache, &Local, &file(name, 1, "a")).is_some()).collect();
     assert!(there[39] && !there[0]);
     // What is larger than all may be is not written.
     keep(&cache, &Local, &file("/large.avro", 1, "a"), records(100_000));

@@ -18,9 +18,7 @@ use crate::columnar::Decoding;
 use crate::conform::conform;
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
-use crate::record::{
-    Counter, RecordReader, RecordResolver, Stored, Tally, batches_until_error, find, typed,
-};
+use crate::record::{Counter, RecordReader, RecordResolver, Stored, Tally, batches_until_error, find, typed};
 use crate::scan::Format;
 
 /// The fields by which entries are dropped, in the order of the guard's slots.

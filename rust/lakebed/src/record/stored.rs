@@ -115,7 +115,9 @@ impl AskedFile {
     /// # Errors
     /// `Location` for a path that the storage may not open.
     pub(crate) fn may_be_kept(&self) -> Result<bool> {
-        self.cache.may_have(self.storage.as_ref(), &self.path, self.size).map_err(|error| error.in_file(&self.path))
+        self.cache
+            .may_have(self.storage.as_ref(), &self.path, self.size)
+            .map_err(|error| error.in_file(&self.path))
     }
 
     pub(crate) fn missed(&self, slot: Option<Arc<Slot>>) -> Result<Stored> {

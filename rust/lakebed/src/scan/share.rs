@@ -105,7 +105,9 @@ impl Content {
     /// `Internal` for what a cache has, which who asks for bytes was not to get.
     pub(crate) fn into_bytes(self) -> Result<Buffer> {
         let bytes = self.stored.bytes()?;
-        bytes.ok_or_else(|| Error::new(ErrorKind::Internal, "a cache has the columns of a file, and not its bytes"))
+        bytes.ok_or_else(|| {
+            Error::new(ErrorKind::Internal, "a cache has the columns of a file, and not its bytes")
+        })
     }
 
     /// The same of a whole manifest.
@@ -200,7 +202,8 @@ impl Content {
         let Some(cache) = &table.decoding.cache else {
             return part()?.map_or_else(|| table.read_recorded(path, size).map(Content::from), Ok);
         };
-        let (cache, storage, decoding) = (Arc::clone(cache), Arc::clone(&table.storage), table.decoding.clone());
+        let (cache, storage, decoding) =
+            (Arc::clone(cache), Arc::clone(&table.storage), table.decoding.clone());
         let (path, bytes) = (path.to_owned(), OnceLock::new());
         let file = AskedFile { cache, storage, path, size, decoding, bytes };
         let stored = match file.kept(format, resolver)? {
@@ -553,8 +556,9 @@ mod tests {
         let file = Memory { bytes, ..Memory::default() };
         let content = of_range(&file, "m", length, broken - 40..length, header).unwrap().unwrap();
         let part = content.part.clone().unwrap();
-        let error =
-            Reader::open(content.into_bytes().unwrap().into(), ReadOptions::default()).unwrap().find_map(|batch| batch.err());
+        let error = Reader::open(content.into_bytes().unwrap().into(), ReadOptions::default())
+            .unwrap()
+            .find_map(|batch| batch.err());
         let error = part.in_whole_file(Error::from(error.unwrap()));
         assert_eq!((error.location().offset, error.location().block), (Some(broken), None));
         assert!(matches!(error.kind(), ErrorKind::Avro(_)));

@@ -29,8 +29,8 @@ use crate::iceberg::view::Role;
 use crate::reach::{NewestReach, UnreachedFiles, newest_reach};
 use crate::record::find;
 use crate::scan::{
-    Batches, Content, EntrySource, ExpressionForm, Format, Funnel, LiveFiles, OpenManifest, RowsJob, ScanOptions,
-    ViewScan,
+    Batches, Content, EntrySource, ExpressionForm, Format, Funnel, LiveFiles, OpenManifest, RowsJob,
+    ScanOptions, ViewScan,
 };
 use crate::system::SystemTable;
 use crate::table::{Newest, TableCore};

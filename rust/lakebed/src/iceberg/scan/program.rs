@@ -165,7 +165,8 @@ impl EntryProgram {
         if !self.is_cacheable(manifest) {
             return table.read_recorded(&manifest.path, manifest.length).map(Content::from);
         }
-        let (file, columns) = ((manifest.path.as_str(), manifest.length), (Table::NAME, self.entries.resolver()));
+        let (file, columns) =
+            ((manifest.path.as_str(), manifest.length), (Table::NAME, self.entries.resolver()));
         Content::of_columns(table, file, columns, || Ok(None))
     }
 
