@@ -6,10 +6,10 @@ import pickle
 from pathlib import Path
 
 import pytest
+from small_tables import iceberg, paimon
 
 import lakebed
 import lakebed.spark as ls
-from small_tables import iceberg, paimon
 from spark_rows import actual, expected
 
 pytest.importorskip("pyspark")

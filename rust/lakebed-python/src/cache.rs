@@ -9,10 +9,6 @@ use pyo3::types::{PyDict, PyTuple};
 
 use crate::boundary::detached;
 
-/// The bytes that a cache may hold, unless others are given.
-const MEMORY_BYTES: u64 = 512 << 20;
-const DISK_BYTES: u64 = 4 << 30;
-
 /// Keeps what is decoded of manifests: `open_table(…, cache=cache)`; the reference is in `_native.pyi`.
 #[pyclass(frozen, module = "lakebed")]
 pub struct Cache(pub Arc<cache::Cache>);
@@ -20,7 +16,8 @@ pub struct Cache(pub Arc<cache::Cache>);
 #[pymethods]
 impl Cache {
     #[new]
-    #[pyo3(signature = (*, memory_bytes=MEMORY_BYTES, folder=None, disk_bytes=DISK_BYTES))]
+    // Literals, which `help` shows.
+    #[pyo3(signature = (*, memory_bytes=536_870_912, folder=None, disk_bytes=4_294_967_296))]
     fn new(py: Python<'_>, memory_bytes: u64, folder: Option<PathBuf>, disk_bytes: u64) -> PyResult<Cache> {
         let settings = CacheSettings { memory_bytes, folder, disk_bytes };
         detached(py, || cache::Cache::new(settings)).map(|cache| Cache(Arc::new(cache)))

@@ -157,7 +157,7 @@ impl Folder {
         let mut files = self.files()?;
         let mut there: u64 =
             files.iter().map(|(_, _, bytes)| bytes).fold(length, |sum, bytes| sum.saturating_add(*bytes));
-        files.sort_unstable_by(|one, other| one.1.cmp(&other.1));
+        files.sort_unstable_by_key(|(_, used, _)| *used);
         let allowance = self.most / UNSEEN;
         for (path, _, bytes) in files {
             if there <= self.most.saturating_sub(allowance).max(length) {
