@@ -126,7 +126,7 @@ def test_a_refreshed_table_asks_for_what_is_new_alone(made):
     before = {path.name for path in manifests_of(made)}
     is_paimon = made.format == "paimon"
     file = data(Path(made.location), f"{'bucket-0' if is_paimon else 'data'}/d.parquet")
-    bucket = {"columns": {"bucket": 0}} if is_paimon else {}
+    bucket: dict[str, Any] = {"columns": {"bucket": 0}} if is_paimon else {}
     made.append_files(lakebed.describe_file(made, file, ROWS, **bucket))
     storage.forget()
     table = table.refresh()

@@ -7,19 +7,17 @@
 //! A row group of Parquet belongs to the range that has its first byte. A damaged footer is found before there are ranges.
 
 use std::ops::Range;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use arrow_buffer::Buffer;
 use lakebed_avro::{Blocks, ErrorKind as AvroKind, Input, Limits};
 
 use super::row_groups;
-use crate::cache::Cache;
-use crate::columnar::{Decoding, Format, is_columnar};
+use crate::columnar::{Format, is_columnar};
 use crate::error::{Error, ErrorKind, Result, fitting};
 use crate::pipeline::read_each;
-use crate::record::{AskedFile, RecordResolver, Stored};
+use crate::record::Stored;
 use crate::storage::{Storage, read_recorded};
-use crate::table::TableCore;
 
 /// How many bytes are read after a range to find the end of its last block, and from the start of a file to
 /// find the end of its header. Doubled where that is not enough.
@@ -91,36 +89,6 @@ impl PartBlocks {
 }
 
 impl Content {
-    /// The bytes of a whole manifest.
-    ///
-    /// # Errors
-    /// `Argument` for a part of one.
-    pub fn whole(self) -> Result<Buffer> {
-        self.undivided()?.into_bytes()
-    }
-
-    /// The bytes of what is there.
-    ///
-    /// # Errors
-    /// `Internal` for what a cache has, which who asks for bytes was not to get.
-    pub(crate) fn into_bytes(self) -> Result<Buffer> {
-        let bytes = self.stored.bytes()?;
-        bytes.ok_or_else(|| {
-            Error::new(ErrorKind::Internal, "a cache has the columns of a file, and not its bytes")
-        })
-    }
-
-    /// The same of a whole manifest.
-    ///
-    /// # Errors
-    /// `Argument` for a part of one.
-    pub(crate) fn undivided(self) -> Result<Content> {
-        if self.part.is_none() {
-            return Ok(self);
-        }
-        Err(Error::new(ErrorKind::Argument, "a part of a manifest, where all of it is expected"))
-    }
-
     /// The blocks or row groups of `range` in a manifest with `length` recorded bytes, whose header is that of
     /// [`divisible`]; `None` where none belongs to the range. One request, where no block is longer than
     /// [`WINDOW`]. Of Parquet also the columns `counted` of the row groups in front of the range, in one more request for
@@ -186,55 +154,6 @@ impl Content {
             stored: Buffer::from_vec(bytes).into(),
             part: Some(Part::Blocks(PartBlocks { runs: runs.into() })),
         })
-    }
-
-    /// A manifest with this recorded size, for the columns of `resolver`: what a cache has of it, else the `part` of it that
-    /// is enough, else its bytes.
-    ///
-    /// # Errors
-    /// Those of the storage, and of `part`; `Limit`; `Location` for a path that the storage may not open.
-    pub(crate) fn of_columns(
-        table: &TableCore,
-        (path, size): (&str, Option<u64>),
-        (format, resolver): (&'static str, &RecordResolver),
-        part: impl FnOnce() -> Result<Option<Content>>,
-    ) -> Result<Content> {
-        let Some(cache) = &table.decoding.cache else {
-            return part()?.map_or_else(|| table.read_recorded(path, size).map(Content::from), Ok);
-        };
-        let (cache, storage, decoding) =
-            (Arc::clone(cache), Arc::clone(&table.storage), table.decoding.clone());
-        let (path, bytes) = (path.to_owned(), OnceLock::new());
-        let file = AskedFile { cache, storage, path, size, decoding, bytes };
-        let stored = match file.kept(format, resolver)? {
-            Ok(records) => Stored::Kept(records),
-            Err(slot) => match part()? {
-                Some(part) => return Ok(part),
-                None => file.missed(slot)?,
-            },
-        };
-        Ok(Content { stored, part: None })
-    }
-
-    /// A manifest with `length` recorded bytes, for whichever columns: what a cache has of them, else its bytes. They are read
-    /// now unless the cache has some columns of the manifest.
-    ///
-    /// # Errors
-    /// As [`Content::of_file`].
-    pub fn of_cached_file(
-        cache: &Arc<Cache>,
-        storage: &Arc<dyn Storage>,
-        path: &str,
-        length: u64,
-        limits: &Limits,
-    ) -> Result<Content> {
-        let (cache, storage, path) = (Arc::clone(cache), Arc::clone(storage), path.to_owned());
-        let (size, decoding, bytes) = (Some(length), Decoding::from(*limits), OnceLock::new());
-        let file = AskedFile { cache, storage, path, size, decoding, bytes };
-        if !file.may_be_kept()? {
-            file.bytes()?;
-        }
-        Ok(Content { stored: Stored::Asked(Arc::new(file)), part: None })
     }
 
     /// All of a manifest with `length` recorded bytes.
