@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lakebed._native import ReadLimit, __version__
+from lakebed._native import Cache, ReadLimit, __version__
 
 # Importing lakebed loads what is asked of it alone: all of it takes several times as long as the interpreter.
 # `typing` takes longer than the rest of this file, and type checkers take any constant of this name for true.
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LIMITS",
+    "Cache",
     "Cleanup",
     "CommitConflictError",
     "CommitOptions",

@@ -1,5 +1,6 @@
 """The compiled core; what users call is documented in the modules that wrap it."""
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, TypeVar, final
 
@@ -15,6 +16,7 @@ __all__ = [
     "FORMATS",
     "Batch",
     "BatchStream",
+    "Cache",
     "FileChangeKind",
     "Filter",
     "IcebergAction",
@@ -360,6 +362,71 @@ class ReadLimit:
     def __reduce__(self) -> tuple[type[ReadLimit], tuple[int]]: ...
 
 @final
+class Cache:
+    """Keeps the decoded columns of manifests: `open_table(…, cache=cache)`, for as many tables as share it.
+
+    Manifests never change, so what was decoded of one is what it has: a view that needs the same columns of
+    it again makes no request and decodes nothing. In memory it is the process's; in the folder, compressed,
+    it is all processes' on the machine that are given the same one, workers of Spark among them. Whatever was
+    used least recently goes first. A file of the folder that is cut, changed or foreign is as if it were not
+    there.
+
+    What is kept is found by the storage (a `lakebed.storage.IdentifiedStorage` says which it is), the path,
+    the recorded size, the columns, the limits and lakebed's version. Whoever has the cache sees what was read
+    through it: principals that may not see each other's tables take a cache and a folder each. Nothing of
+    encrypted manifests is kept, in memory or in the folder.
+
+    A pickle has the settings; in another process it is another cache with the same folder.
+
+    Args:
+        memory_bytes: decoded columns in memory at most, as Arrow arrays; 0 for none.
+        folder: a local folder for this user alone, which is made with mode 0700 where it is not there; None
+            for memory alone.
+        disk_bytes: files in the folder at most, of all processes; each may add a sixteenth before it looks at
+            what others have written.
+    Raises: LocationError (a folder that is a link, belongs to another user, or that others may read or
+        write), OSError (it cannot be made or written to), OverflowError (negative sizes).
+    Cost: reading a manifest for the first time decodes all its entries, and with a folder compresses and
+        writes them. What is decoded of one manifest may take half of `memory_bytes`, with a folder 64 MiB at
+        least; what needs more is not kept.
+
+    >>> cache = lakebed.Cache(memory_bytes=1 << 30, folder="/var/cache/lakebed")
+    >>> orders = lakebed.open_table("s3://lake/db/orders", cache=cache)
+    """
+
+    def __new__(
+        cls,
+        *,
+        memory_bytes: int = 536870912,
+        folder: str | os.PathLike[str] | None = None,
+        disk_bytes: int = 4294967296,
+    ) -> Self: ...
+    @property
+    def memory_bytes(self) -> int:
+        """Decoded columns in memory at most."""
+    @property
+    def folder(self) -> str | None:
+        """The folder, as it was given."""
+    @property
+    def disk_bytes(self) -> int:
+        """Files in the folder at most."""
+    def stats(self) -> dict[str, int]:
+        """What this cache was asked for since it was made, and what it holds now.
+
+        Returns: manifests found in memory (`memory_hits`), in the folder (`disk_hits`) and nowhere
+            (`misses`); of these, files of the folder that were cut, changed or foreign (`damaged`); files
+            that could not be written to the folder (`failed_writes`); bytes of columns in memory
+            (`memory_bytes`) and of files in the folder, of all processes (`disk_bytes`).
+        Raises: OSError (the folder cannot be listed).
+        """
+    def clear(self) -> None:
+        """Empties the memory of this cache, and its folder for all processes.
+
+        Raises: OSError (a file cannot be removed).
+        """
+    def __getnewargs_ex__(self) -> tuple[tuple[()], dict[str, object]]: ...
+
+@final
 class Table:
     """A table on one branch at one snapshot (or at none, where it has none)."""
 
@@ -446,7 +513,13 @@ class JobPlan:
 class Job:
     """A job in a process that does some of it."""
 
-    def __new__(cls, job: bytes, limits: object, keys: Callable[[bytes, str], bytes] | None) -> Job: ...
+    def __new__(
+        cls,
+        job: bytes,
+        limits: object,
+        keys: Callable[[bytes, str], bytes] | None,
+        cache: Cache | None,
+    ) -> Job: ...
     def map(self, manifests: Iterator[tuple[str, Any]]) -> BatchStream: ...
     def map_paths(
         self, paths: Sequence[str], storage: object | None, concurrent_reads: int
@@ -466,7 +539,9 @@ class Job:
 class Share:
     """What a range has of a manifest, to be mapped once."""
 
-def read_share(storage: object | None, piece: object, limits: object) -> Share | None: ...
+def read_share(
+    storage: object | None, piece: object, limits: object, cache: Cache | None
+) -> Share | None: ...
 def divisible(
     storage: object | None, manifests: Sequence[Manifest], limits: object
 ) -> list[bytes | None]: ...

@@ -86,6 +86,16 @@ class FileIOStorage(Storage, ConcurrentStorage, SizedStorage):
             raise LocationError(message, kind="location", path=path)
 
     @property
+    def is_local(self) -> bool:
+        """Whether its files are local ones."""
+        return self._is_local
+
+    @property
+    def location(self) -> str:
+        """Where the table is."""
+        return self._location
+
+    @property
     def holders(self) -> tuple[Any, ...]:
         """What holds secrets: the properties of the library."""
         return (self._io,)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from lakebed._arguments import KeyClient, UnwrapKey
     from lakebed._keywords import TableKeywords
+    from lakebed._native import Cache
     from lakebed.advice import Finding
     from lakebed.limits import Limits
     from lakebed.version import AnyVersion
@@ -218,6 +219,7 @@ def health(
     allowed_prefixes: Sequence[str | os.PathLike[str]] | None = None,
     limits: Limits | None = None,
     keys: UnwrapKey | KeyClient | None = None,
+    cache: Cache | None = None,
     concurrent_reads: int = READS,
     **given: Unpack[TableKeywords],
 ) -> pa.Table:
@@ -225,7 +227,8 @@ def health(
 
     Args: tables, what `open_table` takes, or tables that it opened; small_bytes, columns, where, filter and
         limit, as `Table.health` has them, for each table; at, which version of each; storage, format,
-        relocate, allowed_prefixes, limits and keys, as `open_table` has them, for all that are opened here;
+        relocate, allowed_prefixes, limits, keys and cache, as `open_table` has them, for all that are opened
+        here;
         concurrent_reads, reads in flight at most, of all tables that are opened here together.
     Returns: `name` utf8, a path as it was given or the name in the catalog, the columns of `Table.health`,
         and `error` utf8, the kind of what is wrong and its text, without credentials; null where nothing is.
@@ -237,7 +240,7 @@ def health(
     schema = pa.schema(_native.health_schema(columns))
     limit = ReadLimit(positive("concurrent_reads", concurrent_reads) or READS)
     how: dict[str, Any] = {"storage": storage, "format": format, "relocate": relocate, "keys": keys}
-    how |= {"allowed_prefixes": allowed_prefixes, "concurrent_reads": limit}
+    how |= {"allowed_prefixes": allowed_prefixes, "concurrent_reads": limit, "cache": cache}
     how |= {} if limits is None else {"limits": limits}
     selection: TableKeywords = {"threads": 1, **given}
 

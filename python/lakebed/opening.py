@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from lakebed._arguments import KeyClient, UnwrapKey
-    from lakebed._native import ReadLimit
+    from lakebed._native import Cache, ReadLimit
     from lakebed.catalogs import IcebergTable, PaimonTable
 
 
@@ -33,6 +33,7 @@ def open_table(
     limits: Limits = LIMITS,
     concurrent_reads: int | ReadLimit | None = None,
     keys: UnwrapKey | KeyClient | None = None,
+    cache: Cache | None = None,
 ) -> Table:
     """The Paimon or Iceberg table at `path` at its latest snapshot.
 
@@ -64,6 +65,9 @@ def open_table(
             key that it is wrapped by, `(bytes, str) -> bytes`, or a client with such a method `unwrap` or
             `unwrap_key`. It is asked once for each key of keys, and in Spark's executors again, so that it
             is pickled there; keys that it returned are not.
+        cache: what keeps the decoded columns of manifests, for this table and others: views that need the
+            same columns of the same manifest get them without a request. None keeps nothing. Encrypted
+            manifests are not kept, and `verify` and `repair_plan` read what is there.
     Raises: TableNotFoundError (nothing there that looks like a table), CorruptError and its kin (hint,
         snapshot or schema unreadable), UnsupportedError (no filesystem for the URI, a store of
         another bucket), LocationError (a pipe or a device; here or later, where metadata names a file
@@ -88,12 +92,12 @@ def open_table(
     reads, unwrap = limit_of_reads(concurrent_reads), unwrapping(keys)
     if isinstance(path, str | os.PathLike):
         location, adapter = resolve(path, storage)
-        opening = Opening(adapter, location, moved, allowed, limits, reads, keys=unwrap)
+        opening = Opening(adapter, location, moved, allowed, limits, reads, keys=unwrap, cache=cache)
         try:
             return table_of(opening.core(format), opening)
         except TableNotFoundError as error:
             raise (explained(error) if adapter is None else error) from None
     entry = entry_of(path)
     location, adapter = (entry.path, entry.storage) if storage is None else resolve(entry.path, storage)
-    opening = Opening(adapter, location, moved, allowed, limits, reads, entry, keys=unwrap)
+    opening = Opening(adapter, location, moved, allowed, limits, reads, entry, keys=unwrap, cache=cache)
     return table_of(opening.core(format or entry.format, entry.branch), opening)

@@ -200,7 +200,7 @@ def _refs(kind: str, given: dict[str, Any], _command: click.Command) -> Iterable
 _COMPLETES: dict[str, Callable[[click.Context, str], Items]] = {
     "table": _table,
     "prefix": _prefix,
-    **dict.fromkeys(("roots", "to"), partial(_path, "dir")),
+    **dict.fromkeys(("roots", "to", "cache"), partial(_path, "dir")),
     "file": partial(_path, "file"),
     **dict.fromkeys(("catalog", "catalogs"), partial(_named, _catalogs)),
     **dict.fromkeys(("columns", "sort"), partial(_listed, _columns)),

@@ -16,7 +16,7 @@ import lakebed
 from lakebed import _texts, fleet
 from lakebed._arguments import unwrapping
 from lakebed._display import words_of
-from lakebed._native import FORMATS, ReadLimit
+from lakebed._native import FORMATS, Cache, ReadLimit
 from lakebed.advice import TableName
 from lakebed.advice.calls import ENGINES
 from lakebed.advice.names import of_folders
@@ -65,6 +65,11 @@ def _imported(text: str) -> Any:
         raise ValueError(f"{text!r} is nothing that unwraps keys: {error}") from error
 
 
+def _cache(context: click.Context, _: click.Parameter, folder: str | None) -> Cache | None:
+    # Nor to make a folder.
+    return None if folder is None or context.resilient_parsing else Cache(folder=folder)
+
+
 def _read_keys(context: click.Context, parameter: click.Parameter, text: str | None) -> Any:
     # Whoever presses Tab does not want to run it.
     return None if context.resilient_parsing else read_by(_imported)(context, parameter, text)
@@ -105,6 +110,12 @@ _OPENING = (
         metavar="MODULE:NAME",
         help="What unwraps keys of an encrypted table: a function of the wrapped bytes and a key's id, or "
         "a client with such a method; of a module, or of a file as in keys.py:unwrap.",
+    ),
+    click.option(
+        "--cache",
+        callback=_cache,
+        metavar="FOLDER",
+        help="Keep what is decoded of manifests in this folder, for you alone, and read it from there.",
     ),
 )
 _TRAVEL = (
@@ -200,13 +211,15 @@ def _opening(command: Callable[..., Any]) -> Callable[..., Any]:
         relocate: dict[str, str],
         allowed: tuple[str, ...],
         keys: Any,
+        cache: Cache | None,
         **others: Any,
     ) -> Any:
         places = {"snapshot": snapshot, "tag": tag, "timestamp": as_of}
         at = {name: place for name, place in places.items() if place is not None}
         if len(at) > 1:
             raise click.UsageError("--snapshot, --tag and --as-of exclude each other")
-        how = {"format": format, "relocate": relocate, "allowed_prefixes": allowed or None, "keys": keys}
+        how: dict[str, Any] = {"format": format, "relocate": relocate, "allowed_prefixes": allowed or None}
+        how |= {"keys": keys, "cache": cache}
 
         def opener(table: Any, reads: ReadLimit | None = None) -> Callable[[], Table]:
             return functools.partial(_opened, table, {**how, "concurrent_reads": reads}, branch, at)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from lakebed._arguments import KeyClient, UnwrapKey
+    from lakebed._native import Cache
     from lakebed.version import AnyVersion
 
 TablePath: TypeAlias = Union[str, "os.PathLike[str]", IcebergTable, PaimonTable, Table]
@@ -69,6 +70,7 @@ def opened(
     at: AnyVersion | None,
     limits: Limits | None,
     keys: UnwrapKey | KeyClient | None = None,
+    cache: Cache | None = None,
 ) -> Table:
     """The table, opened unless it is open, at the version asked for.
 
@@ -83,9 +85,9 @@ def opened(
     if isinstance(path, Table):
         table = path
     elif spark is None or parts is None:
-        table = open_table(path, limits=limits, keys=keys)
+        table = open_table(path, limits=limits, keys=keys, cache=cache)
     else:
-        table = _Name.of(spark, str(path), parts).table(limits, keys)
+        table = _Name.of(spark, str(path), parts).table(limits, keys, cache)
     return table if at is None else table.at(at)
 
 
@@ -111,22 +113,24 @@ class _Name:
         namespace = (parts_of(schema) or ()) if len(parts) == 1 else ()
         return _Name(spark, given, (catalog, *namespace, *parts))
 
-    def table(self, limits: Limits, keys: UnwrapKey | KeyClient | None) -> Table:
+    def table(self, limits: Limits, keys: UnwrapKey | KeyClient | None, cache: Cache | None) -> Table:
         """The table of the name. Raises: as `opened`."""
         kind, location = self.described()
         located = _located(self.spark, location)
         if kind == "paimon":
             if self.setting("metastore").lower() == "rest":
                 self.refuse("is of a REST catalog, which keeps the snapshots: give what pypaimon loads of it")
-            table, branch = open_table(located, format=kind, limits=limits), _BRANCH.search(self.parts[-1])
+            table = open_table(located, format=kind, limits=limits, cache=cache)
+            branch = _BRANCH.search(self.parts[-1])
             return table.at(branch=branch[1]) if branch else table
         if (self.setting("catalog-impl") or self.setting("type").lower()) in _OF_FOLDERS:
             # It has tables in folders of their names alone: `db.t.snapshots` and `db.t.branch_b` are none.
             if not location.endswith("/".join(("", *self.parts[1:]))):
                 self.refuse(f"is something of a table: open that, with at= for a branch ({location})")
-            return open_table(located, format=kind, limits=limits, keys=keys)
+            return open_table(located, format=kind, limits=limits, keys=keys, cache=cache)
         entry = SparkEntry.of(self, limits)
-        opening = Opening(entry.storage, entry.path, limits=limits, entry=entry, keys=unwrapping(keys))
+        unwrap = unwrapping(keys)
+        opening = Opening(entry.storage, entry.path, limits=limits, entry=entry, keys=unwrap, cache=cache)
         return table_of(opening.core(kind), opening)
 
     def setting(self, key: str) -> str:

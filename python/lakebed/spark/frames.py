@@ -130,7 +130,7 @@ def computed(
     Raises: as `Reading.frame`; other errors when the DataFrame is computed.
     Cost: each manifest is read once; what is made of it crosses the shuffles of the job.
     """
-    job = JobMap.of(planned, reading.limits, reading.keys)
+    job = JobMap.of(planned, reading.limits, reading.keys, reading.cache)
     shuffles, made = planned.shuffles, dict(planned.made())
     types, pieces = spark_schema(schema), spark_schema(PIECES)
     frame = reading.frame(spark, planned.manifests, job, pieces if shuffles else types)

@@ -72,7 +72,7 @@ class Piece(NamedTuple):
 @dataclass(frozen=True)
 class Reading:
     """How a table's manifests are read: what one may cost, who reads them and in ranges of how many bytes, as
-    far as that was said, and how many a task reads at once.
+    far as that was said, how many a task reads at once, and what keeps them decoded on executors' hosts.
     """
 
     limits: Limits
@@ -82,6 +82,7 @@ class Reading:
     storage: Storage | None = field(default=None, repr=False)
     reads: int = 1
     keys: UnwrapKey | None = field(default=None, repr=False)
+    cache: _native.Cache | None = None
 
     @staticmethod
     def of(table: Table, limits: Limits, range_bytes: int | None, read: Read | None) -> Reading:
@@ -100,7 +101,8 @@ class Reading:
         reads = min(
             own.reads if isinstance(own, _native.ReadLimit) else own or _READS, reads_at_once(storage)
         )
-        return Reading(limits, range_bytes, read, storage, reads, table.opening.keys)
+        keys, cache = table.opening.keys, shared_cache(table.opening.cache)
+        return Reading(limits, range_bytes, read, storage, reads, keys, cache)
 
     def frame(
         self, spark: SparkSession, manifests: Sequence[Manifest], job: JobMap, types: StructType
@@ -217,17 +219,28 @@ def mapped(
     reads = reads or reads_at_once(storage)
     if job.reads:
         return job.of_paths([piece.path for piece in pieces], storage, reads)
-    return job.of_contents(contents(pieces, storage, job.limits, reads))
+    return job.of_contents(contents(pieces, storage, job.limits, reads, job.cache))
+
+
+def shared_cache(cache: _native.Cache | None) -> _native.Cache | None:
+    """What executors have of a cache: its folder on their host, and no memory, which ends with a task."""
+    if cache is None or cache.folder is None:
+        return None
+    return _native.Cache(memory_bytes=0, folder=absolute(cache.folder), disk_bytes=cache.disk_bytes)
 
 
 def contents(
-    pieces: list[Piece], storage: Storage | None, limits: Limits, reads: int = 1
+    pieces: list[Piece],
+    storage: Storage | None,
+    limits: Limits,
+    reads: int = 1,
+    cache: _native.Cache | None = None,
 ) -> ManifestContents:
-    """What is there of manifests, in their order: one request each, so many at once.
+    """What is there of manifests, in their order: one request each, so many at once, but of what a cache has.
 
     Raises: the storage's errors.
     """
-    read = lambda piece: _native.read_share(storage, piece, limits)  # noqa: E731
+    read = lambda piece: _native.read_share(storage, piece, limits, cache)  # noqa: E731
     shares = in_order(pieces, read, reads, lambda piece: piece.end - piece.start)
     return ((piece.path, found) for piece, found in shares if found is not None)
 

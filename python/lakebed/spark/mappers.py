@@ -40,18 +40,22 @@ class JobMap:
     """The map of a job.
 
     Attributes: job, as `_native.JobPlan.to_bytes`; limits, what a manifest may cost; reads, whether the job
-        reads manifests itself; keys, what unwraps keys of encrypted manifests.
+        reads manifests itself; keys, what unwraps keys of encrypted manifests; cache, what keeps decoded
+        ones on the executors' hosts.
     """
 
     job: bytes = field(repr=False)
     limits: Limits
     reads: bool = False
     keys: UnwrapKey | None = field(default=None, repr=False)
+    cache: _native.Cache | None = None
 
     @staticmethod
-    def of(planned: _native.JobPlan, limits: Limits, keys: UnwrapKey | None) -> JobMap:
+    def of(
+        planned: _native.JobPlan, limits: Limits, keys: UnwrapKey | None, cache: _native.Cache | None = None
+    ) -> JobMap:
         """That of a job that is planned."""
-        return JobMap(planned.to_bytes(), limits, planned.reads_manifests, keys)
+        return JobMap(planned.to_bytes(), limits, planned.reads_manifests, keys, cache)
 
     def of_contents(self, contents: ManifestContents) -> Iterator[pa.RecordBatch]:
         """Maps manifests, one after the other.
@@ -69,7 +73,7 @@ class JobMap:
     def opened(self) -> _native.Job:
         """The job of the compiled core. Raises: UnsupportedError where the driver has another lakebed."""
         with prefix_error_kind():
-            return _native.Job(self.job, self.limits, self.keys)
+            return _native.Job(self.job, self.limits, self.keys, self.cache)
 
 
 @dataclass(frozen=True)

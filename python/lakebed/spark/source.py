@@ -24,7 +24,7 @@ from lakebed.errors import LakebedError
 from lakebed.limits import LIMITS
 from lakebed.opening import open_table
 from lakebed.predicates import Predicate, col, to_sql
-from lakebed.spark.inputs import Reading, mapped, spread
+from lakebed.spark.inputs import Reading, mapped, shared_cache, spread
 from lakebed.spark.mappers import JobMap, prefix_error_kind, rows_of
 from lakebed.spark.sql import FORMS, PLACES, parsed
 from lakebed.spark.table import view_of
@@ -164,7 +164,8 @@ class Asked(NamedTuple):
         if isinstance(self.place, str):
             return Reading(LIMITS, storage=resolve(self.place, self.how["storage"])[1])
         opening = self.place.opening
-        return Reading(opening.limits, storage=opening.storage, keys=opening.keys)
+        cache = shared_cache(opening.cache)
+        return Reading(opening.limits, storage=opening.storage, keys=opening.keys, cache=cache)
 
     def scan(self, columns: StructType | None = None) -> ViewScan:
         """The view. Args: columns, those that Spark knows of it. Raises: what it raises; ValueError."""
@@ -202,7 +203,7 @@ class _Reader(DataSourceReader):
             if planned is not None and not planned.shuffles and not planned.is_question:
                 reading = self._asked.reading()
                 pieces = reading.pieces(planned.manifests, size)
-                job = JobMap.of(planned, reading.limits, reading.keys)
+                job = JobMap.of(planned, reading.limits, reading.keys, reading.cache)
                 tasks = [InputPartition((job, own)) for own in spread(pieces, size)]
             # Of none Spark would make one that is None.
             return tasks or [InputPartition(None)]

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from lakebed._arguments import KeyClient, UnwrapKey
     from lakebed._keywords import FileKeywords
+    from lakebed._native import Cache
     from lakebed.limits import Limits
     from lakebed.spark.access import Read
     from lakebed.spark.mappers import Mapper
@@ -165,6 +166,7 @@ def open_table(
     range_bytes: int | None = None,
     read: Read | None = None,
     keys: UnwrapKey | KeyClient | None = None,
+    cache: Cache | None = None,
 ) -> SparkTable:
     """A table whose views are DataFrames.
 
@@ -185,6 +187,8 @@ def open_table(
             less and their rows 16 MiB or less in Arrow; else executors where they reach that storage, else
             Spark. `explain` shows which, and why.
         keys: as `lakebed.open_table` has it; it is pickled for the executors, which ask it again.
+        cache: as `lakebed.open_table` has it; executors share its folder, each on its host, where they read
+            whole manifests.
     Raises: what `lakebed.open_table` and `Table.at` raise; of a name TableNotFoundError (no such catalog or
         table), UnsupportedError (a view, another format, Paimon's REST catalogs), OSError (a catalog that
         does not answer). Views raise what those of `Table` raise, here; `orphans` and `expire_plan`
@@ -197,7 +201,7 @@ def open_table(
         and of local files on a cluster, one job finds out whether executors reach it: once for a session,
         with a read on at most 32 cores.
     """
-    table = opened(spark, path, at, limits, keys)
+    table = opened(spark, path, at, limits, keys, cache)
     return SparkTable(spark, table, limits or table.opening.limits, range_bytes, read)
 
 

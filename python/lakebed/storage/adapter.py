@@ -64,6 +64,11 @@ class Adapter(
         return self._is_local
 
     @property
+    def location(self) -> str:
+        """Where the table or file is, without credentials."""
+        return self._location
+
+    @property
     def holders(self) -> tuple[Any, ...]:
         """What holds secrets: the options of the library, and the URI."""
         return self._filesystem, self.given

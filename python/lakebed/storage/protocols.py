@@ -12,6 +12,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 from lakebed._arguments import positive
+from lakebed.storage.identity import identity_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +23,7 @@ __all__ = [
     "CopyingStorage",
     "DetailListingStorage",
     "FolderListingStorage",
+    "IdentifiedStorage",
     "ListableStorage",
     "PublishingStorage",
     "ReadableStorage",
@@ -166,11 +168,23 @@ class ConcurrentStorage(Protocol):
     concurrent_reads: int | None
 
 
+@runtime_checkable
+class IdentifiedStorage(Protocol):
+    """A storage that says what tells it from others, for caches: of two that say the same, in whichever
+    process, a path is the same file. What is read of others a cache has for that object alone, in memory.
+
+    No secrets: the identity is in the files of the cache's folder.
+    """
+
+    identity: str | None
+
+
 def abilities(storage: object) -> SimpleNamespace:
     """Which protocols a storage fulfils, for the compiled core, which reads the attributes.
 
     Raises: TypeError, ValueError for `concurrent_reads` that are no count.
     """
+    identity, is_shared = identity_of(storage)
     return SimpleNamespace(
         folders=_is(storage, FolderListingStorage, "folders"),
         contents=_is(storage, DetailListingStorage, "contents"),
@@ -178,6 +192,8 @@ def abilities(storage: object) -> SimpleNamespace:
         write=_is(storage, WritableStorage, "write", "remove"),
         publish=_is(storage, PublishingStorage, "write", "remove", "publish"),
         concurrent_reads=positive("concurrent_reads", getattr(storage, "concurrent_reads", None)),
+        identity=identity,
+        is_shared=is_shared,
         says_reads=_is(storage, ConcurrentStorage, "concurrent_reads"),
     )
 

@@ -71,6 +71,11 @@ def is_secret(name: str) -> bool:
     return _SECRET_OF_ENVIRONMENT.match(re.sub("[.-]", "_", name)) is not None
 
 
+def option_is_secret(name: str) -> bool:
+    """Whether an option of a library is a secret by its name."""
+    return _SECRET.match(name) is not None
+
+
 def surrogates_spelled(text: str) -> str:
     """The text with lone surrogates spelled out, which no file and no terminal takes."""
     return text.encode("utf-8", "backslashreplace").decode()
@@ -109,7 +114,7 @@ def _of_options(options: Any, *, is_secret: bool = False) -> Iterator[str]:
     options = to_map() if callable(to_map) else options
     if isinstance(options, Mapping):
         for name, value in options.items():
-            yield from _of_options(value, is_secret=is_secret or bool(_SECRET.match(str(name))))
+            yield from _of_options(value, is_secret=is_secret or option_is_secret(str(name)))
     elif isinstance(options, (list, tuple)):
         for value in options:
             yield from _of_options(value, is_secret=is_secret)

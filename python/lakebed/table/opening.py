@@ -27,6 +27,7 @@ class Opening:
         now; allowed, limits and reads (`concurrent_reads`), as `open_table` has them. entry, the catalog's
         entry; None for a table that was opened by its path. pointer, what asks the catalog in a process that
         does not have the entry. keys, what unwraps keys of encrypted metadata, which every process asks.
+        cache, what keeps decoded manifests.
     """
 
     storage: Storage | None = field(repr=False)
@@ -38,6 +39,7 @@ class Opening:
     entry: Entry | None = None
     pointer: Callable[[], Entry] | None = field(default=None, repr=False)
     keys: UnwrapKey | None = field(default=None, repr=False)
+    cache: _native.Cache | None = None
 
     def for_workers(self, *, asks: bool = False) -> Opening:
         """How other processes open the table: local paths are absolute, and the catalog's entry is not there;

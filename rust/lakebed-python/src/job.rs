@@ -16,6 +16,7 @@ use pyo3::types::PyDict;
 use crate::arguments::Limits;
 use crate::arrow::{SchemaCapsule, import_batch};
 use crate::boundary::detached;
+use crate::cache::{Cache, cache_of};
 use crate::caller_stream::caller_stream;
 use crate::interpreter::{attempted, call_method};
 use crate::source::Source;
@@ -91,8 +92,14 @@ pub struct Job {
 #[pymethods]
 impl Job {
     #[new]
-    fn new(py: Python<'_>, job: &[u8], limits: Limits, keys: Option<Py<PyAny>>) -> PyResult<Job> {
-        let decoding = decoding_of(limits, keys);
+    fn new(
+        py: Python<'_>,
+        job: &[u8],
+        limits: Limits,
+        keys: Option<Py<PyAny>>,
+        cache: Option<Py<Cache>>,
+    ) -> PyResult<Job> {
+        let decoding = decoding_of(limits, keys).with_cache(cache_of(cache));
         detached(py, || Ok(Job { job: Arc::new(SentJob::read(job, &FORMATS)?), decoding }))
     }
 
@@ -222,18 +229,19 @@ pub fn read_share(
     storage: Option<Py<PyAny>>,
     piece: Piece,
     limits: Limits,
+    cache: Option<Py<Cache>>,
 ) -> PyResult<Option<Share>> {
     let Piece { path, length, start, end, header, counted } = piece;
-    let storage = storage_of(py, storage, None)?;
+    let (storage, cache) = (storage_of(py, storage, None)?, cache_of(cache));
     detached(py, || {
-        let storage = storage.as_ref();
-        let content = match header {
-            Some(header) => {
+        let content = match (header, cache) {
+            (Some(header), _) => {
                 let (header, needs) = (Buffer::from_vec(header), (counted.as_slice(), &limits.0));
-                Content::of_range(storage, &path, length, start..end, header, needs)
+                Content::of_range(storage.as_ref(), &path, length, start..end, header, needs)
                     .map_err(|error| error.in_file(&path))?
             }
-            None => Some(Content::of_file(storage, &path, length, &limits.0)?),
+            (None, Some(cache)) => Some(Content::of_cached_file(&cache, &storage, &path, length, &limits.0)?),
+            (None, None) => Some(Content::of_file(storage.as_ref(), &path, length, &limits.0)?),
         };
         Ok(content.map(|content| Share(Mutex::new(Some(content)))))
     })

@@ -6,6 +6,7 @@ mod arguments;
 mod arrow;
 mod avro;
 mod boundary;
+mod cache;
 mod caller_stream;
 mod columnar;
 mod error;
@@ -36,6 +37,7 @@ mod _native {
         arrow::check_names,
         avro::{avro_blocks, avro_header, avro_read, avro_write},
         boundary::panic,
+        cache::Cache,
         columnar::{orc_footer, parquet_footer},
         experimental::{
             decode_mumbling, encode_mumbling, iceberg_read_content_entries, iceberg_read_live_files,

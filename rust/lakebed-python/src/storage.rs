@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use arrow_buffer::Buffer;
 use bytes::Bytes;
+use lakebed::cache::StorageIdentity;
 use lakebed::location::GuardedStorage;
 use lakebed::relocate::RelocatedStorage;
 use lakebed::storage::{
@@ -44,6 +45,8 @@ struct Abilities {
     write: bool,
     publish: bool,
     concurrent_reads: Option<usize>,
+    identity: String,
+    is_shared: bool,
     says_reads: bool,
 }
 
@@ -254,6 +257,11 @@ impl Storage for Interruptible {
 }
 
 impl Storage for PyStorage {
+    fn identity(&self) -> Option<StorageIdentity> {
+        let Abilities { identity, is_shared, .. } = &self.abilities;
+        Some(StorageIdentity { name: identity.clone(), is_shared: *is_shared })
+    }
+
     fn concurrent_reads(&self) -> Option<usize> {
         Some(self.reads())
     }

@@ -14,6 +14,7 @@ use pyo3::types::PyCapsule;
 use crate::arguments::{Limits, of_attributes};
 use crate::arrow::{SchemaCapsule, export_schema, import_batch};
 use crate::boundary::{checked, detached};
+use crate::cache::{Cache, cache_of};
 use crate::caller_stream::caller_stream;
 use crate::iceberg::Form;
 use crate::job::JobPlan;
@@ -35,16 +36,17 @@ struct Opening {
     limits: Limits,
     reads: Option<Reads>,
     keys: Option<Py<PyAny>>,
+    cache: Option<Py<Cache>>,
 }
 
 #[pymethods]
 impl Table {
     #[staticmethod]
     fn open(py: Python<'_>, opening: Opening, format: Option<&str>) -> PyResult<Table> {
-        let Opening { path, storage, moved, allowed, limits, reads, keys } = opening;
+        let Opening { path, storage, moved, allowed, limits, reads, keys, cache } = opening;
         let storage = storage_of(py, storage, reads)?;
         let storage = detached(py, || table_storage(storage, &path, moved, allowed))?;
-        let decoding = decoding_of(limits, keys);
+        let decoding = decoding_of(limits, keys).with_cache(cache_of(cache));
         Table::warned(py, detached(py, || FORMATS.open(&path, format, storage, decoding))?)
     }
 

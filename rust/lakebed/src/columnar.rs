@@ -15,6 +15,7 @@ pub use lakebed_columnar::{
 };
 use lakebed_columnar::{File, FileKey};
 
+use crate::cache::Cache;
 use crate::error::Result;
 use crate::iceberg::Keys;
 use crate::scan::Part;
@@ -26,6 +27,8 @@ pub struct Decoding {
     pub limits: Limits,
     /// What unwraps the keys of encrypted tables; `None` where there is nothing.
     pub(crate) keys: Option<Keys>,
+    /// What keeps decoded columns; `None` where nothing does.
+    pub(crate) cache: Option<Arc<Cache>>,
     /// What the pages of this file are decrypted by, of an encrypted Parquet file.
     pub(crate) file_key: Option<Arc<FileKey>>,
     /// The range of this file whose row groups are read, of a Parquet file that several tasks read.
@@ -39,6 +42,12 @@ impl Decoding {
         Decoding { keys, ..self }
     }
 
+    /// The same with what keeps decoded columns.
+    #[must_use]
+    pub fn with_cache(self, cache: Option<Arc<Cache>>) -> Decoding {
+        Decoding { cache, ..self }
+    }
+
     /// The same for what is there of a file.
     pub(crate) fn of_part(&self, part: Option<&Part>) -> Decoding {
         Decoding { range: part.and_then(Part::range).cloned(), ..self.clone() }
@@ -47,7 +56,7 @@ impl Decoding {
 
 impl From<Limits> for Decoding {
     fn from(limits: Limits) -> Decoding {
-        Decoding { limits, keys: None, file_key: None, range: None }
+        Decoding { limits, keys: None, cache: None, file_key: None, range: None }
     }
 }
 

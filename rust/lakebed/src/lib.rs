@@ -6,6 +6,7 @@
 // A panic that input can reach is a bug: code is written so that nothing needs to be unwrapped.
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 
+pub mod cache;
 pub mod columnar;
 mod conform;
 mod credentials;

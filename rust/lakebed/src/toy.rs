@@ -200,7 +200,8 @@ impl Format for ToyTable {
     }
 
     fn rows(program: &Arc<ToyProgram>, manifest: OpenManifest<'_, Manifest>) -> Result<Batches> {
-        let lines = manifest.content.bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+        let bytes = manifest.content.into_bytes()?;
+        let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
         let entries: Result<Vec<Entry>> = lines.map(parse_within).collect();
         let mut entries = entries.map_err(|error| error.in_file(manifest.path))?;
         let all = amount(&entries);

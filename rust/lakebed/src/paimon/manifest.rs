@@ -12,12 +12,14 @@ use lakebed_avro::{Guard, GuardFactory, Peek, Program, Slot};
 use super::fields::{ENTRY, MANIFEST_VERSION, VERSION};
 use super::manifest_list::ManifestFile;
 use super::prune::{BucketMemo, EntryPruner};
+use super::table::Table;
 use super::version::wrong_version;
 use crate::columnar::Decoding;
 use crate::conform::conform;
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
-use crate::record::{Counter, RecordReader, RecordResolver, Tally, batches_until_error, find, typed};
+use crate::record::{Counter, RecordReader, RecordResolver, Stored, Tally, batches_until_error, find, typed};
+use crate::scan::Format;
 
 /// The fields by which entries are dropped, in the order of the guard's slots.
 const GUARDED: [&str; 5] = [VERSION, "_KIND", "_PARTITION", "_BUCKET", "_TOTAL_BUCKETS"];
@@ -84,8 +86,24 @@ impl EntryReader {
         decoding: &Decoding,
         threads: usize,
     ) -> Result<EntryReader> {
+        EntryReader::of_stored(bytes.into(), resolver, filter, expected, decoding, threads)
+    }
+
+    /// The same of a manifest that a cache may have.
+    ///
+    /// # Errors
+    /// As [`EntryReader::open`].
+    pub(crate) fn of_stored(
+        stored: Stored,
+        resolver: &RecordResolver,
+        filter: EntryFilter,
+        expected: Option<ManifestFile>,
+        decoding: &Decoding,
+        threads: usize,
+    ) -> Result<EntryReader> {
+        let stored = stored.found(Table::NAME, resolver)?;
         if let Some(expected) = &expected {
-            check_size(bytes.len() as u64, expected.file_size)?;
+            check_size(stored.length()?, expected.file_size)?;
         }
         let tally = Arc::new(GuardCounts::default());
         let total_buckets = expected.as_ref().and_then(|expected| expected.total_buckets);
@@ -96,7 +114,7 @@ impl EntryReader {
                 Box::new(EntryGuard { slots: slots.clone(), judge, tally: Arc::clone(&tally) })
             })
         };
-        let reader = RecordReader::open(bytes, resolver, Some(&guard), decoding, threads)?;
+        let reader = RecordReader::open(stored, resolver, Some(&guard), decoding, threads)?;
         let rows = reader.first_record();
         Ok(EntryReader { reader, filter, tally, expected, notes: Notes::default(), rows, ended: false })
     }
@@ -125,7 +143,9 @@ impl EntryReader {
             return Err(error);
         }
         let Some(mut batch) = batch? else {
-            return self.check_counts().map(|()| None);
+            self.check_counts()?;
+            self.reader.keep();
+            return Ok(None);
         };
         let first = self.rows;
         self.rows += batch.num_rows() as u64;

@@ -56,7 +56,8 @@ impl<R: Reach> ManifestSource for WalkEntries<R> {
         }
     }
 
-    fn open(&self, one: &R::Manifest, Content { bytes, .. }: Content, threads: usize) -> Result<Batches> {
+    fn open(&self, one: &R::Manifest, content: Content, threads: usize) -> Result<Batches> {
+        let bytes = content.into_bytes()?;
         if bytes.is_empty() && R::may_be_gone(one) {
             return Ok(Box::new(std::iter::empty()));
         }

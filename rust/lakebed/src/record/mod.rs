@@ -5,6 +5,7 @@ pub(crate) mod carried;
 mod reader;
 mod records;
 mod resolver;
+mod stored;
 mod tally;
 
 pub(crate) use reader::{FileMetadata, GuardMaker, RecordReader};
@@ -13,6 +14,7 @@ pub(crate) use records::mistyped;
 pub(crate) use records::{Records, below, column, find, typed};
 pub use resolver::RecordResolver;
 pub(crate) use resolver::{Rewrite, field_at, record_schema, select};
+pub(crate) use stored::{AskedFile, Stored};
 pub(crate) use tally::{Counter, Tally};
 
 /// Makes a reader of entries an iterator of what its `read_batch` gives, until the end or the first error; `ended` is set then.

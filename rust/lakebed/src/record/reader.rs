@@ -9,7 +9,9 @@ use arrow_schema::{DataType, SchemaRef};
 use lakebed_avro::{Blocks, GuardFactory, Header, Program, ReadOptions, Reader};
 
 use super::resolver::field_at;
+use super::stored::{Stored, decoded};
 use super::{RecordResolver, Records};
+use crate::cache::{KeptRecords, Slot};
 use crate::columnar::{ColumnarBatches, Decoding};
 use crate::error::Result;
 
@@ -22,7 +24,7 @@ pub(crate) struct RecordReader {
     batches: Batches,
     records: Arc<Records>,
     /// The schema of the decoded columns; for ORC and Parquet of all columns in the file.
-    stored: SchemaRef,
+    pub(super) stored: SchemaRef,
     guarded: bool,
     first_record: u64,
     metadata: FileMetadata,
@@ -32,6 +34,7 @@ pub(crate) struct RecordReader {
 pub(crate) enum FileMetadata {
     Avro(Header),
     Columnar(SchemaRef),
+    Kept(Arc<KeptRecords>),
 }
 
 impl FileMetadata {
@@ -51,6 +54,9 @@ impl FileMetadata {
         match self {
             FileMetadata::Avro(header) => header.get(key),
             FileMetadata::Columnar(schema) => schema.metadata().get(key).map(String::as_bytes),
+            FileMetadata::Kept(kept) => {
+                kept.metadata.iter().find(|(known, _)| known == key).map(|(_, value)| value.as_bytes())
+            }
         }
     }
 }
@@ -58,14 +64,58 @@ impl FileMetadata {
 enum Batches {
     Avro(Box<Reader>),
     Columnar(ColumnarBatches),
+    Kept {
+        records: Arc<KeptRecords>,
+        next: usize,
+        /// Where they are to be kept, once they are read to the end.
+        slot: Option<Arc<Slot>>,
+    },
 }
 
 impl RecordReader {
     /// Opens a file for the columns of `resolver`, by its magic bytes.
     ///
+    /// Records that a cache has or is to have are all there: no guard runs.
+    ///
     /// # Errors
     /// Those of the container's layer; `Required` for a field that the file lacks.
     pub(crate) fn open(
+        stored: impl Into<Stored>,
+        resolver: &RecordResolver,
+        guard: Option<GuardMaker<'_>>,
+        decoding: &Decoding,
+        threads: usize,
+    ) -> Result<RecordReader> {
+        match stored.into() {
+            Stored::Bytes(bytes) => RecordReader::of_bytes(bytes, resolver, guard, decoding, threads),
+            Stored::Missed(bytes, slot) => {
+                match decoded(&bytes, resolver, decoding, threads, slot.most_bytes()) {
+                    Some(records) => RecordReader::of_kept(Arc::new(records), Some(slot), resolver),
+                    None => RecordReader::of_bytes(bytes, resolver, guard, decoding, threads),
+                }
+            }
+            Stored::Kept(records) => RecordReader::of_kept(records, None, resolver),
+            Stored::Asked(file) => RecordReader::of_bytes(file.bytes()?, resolver, guard, decoding, threads),
+        }
+    }
+
+    fn of_kept(
+        records: Arc<KeptRecords>,
+        slot: Option<Arc<Slot>>,
+        resolver: &RecordResolver,
+    ) -> Result<RecordReader> {
+        let stored = Arc::clone(&records.schema);
+        Ok(RecordReader {
+            records: resolver.resolve_columns(&stored)?,
+            stored,
+            guarded: false,
+            first_record: 0,
+            metadata: FileMetadata::Kept(Arc::clone(&records)),
+            batches: Batches::Kept { records, next: 0, slot },
+        })
+    }
+
+    fn of_bytes(
         bytes: Buffer,
         resolver: &RecordResolver,
         guard: Option<GuardMaker<'_>>,
@@ -110,6 +160,18 @@ impl RecordReader {
         self.guarded
     }
 
+    /// Whether the records are those of a cache: all of the file's, although a guard was given.
+    pub(crate) fn is_kept(&self) -> bool {
+        matches!(self.batches, Batches::Kept { .. })
+    }
+
+    /// Has the cache keep the records, where it lacks them: to be called when all were read and found to be right.
+    pub(crate) fn keep(&self) {
+        if let Batches::Kept { records, slot: Some(slot), .. } = &self.batches {
+            slot.keep(records);
+        }
+    }
+
     /// The number of records of the file in front of the first one that is read.
     pub(crate) fn first_record(&self) -> u64 {
         self.first_record
@@ -138,6 +200,11 @@ impl Iterator for RecordReader {
         match &mut self.batches {
             Batches::Avro(reader) => Some(reader.next()?.map_err(Into::into)),
             Batches::Columnar(batches) => batches.next(),
+            Batches::Kept { records, next, .. } => {
+                let batch = records.batches.get(*next)?;
+                *next = next.saturating_add(1);
+                Some(Ok(batch.clone()))
+            }
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Some columns of a field table, resolved against the schemas of writers.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use arrow_schema::{DataType, Schema as ArrowSchema, SchemaRef};
 use lakebed_avro::{Header, Limits, Program, Projection, Schema as AvroSchema};
@@ -19,12 +19,13 @@ pub struct RecordResolver {
     guard: &'static [&'static str],
     /// Further fields that are decoded where the writer has them; in batches they have their path on disk as
     /// name.
-    besides: &'static [&'static str],
+    besides: Vec<&'static str>,
     rewrite: Option<Rewrite>,
     /// The entries that are kept of maps with int keys; `None` for all.
     keys: Option<Vec<i32>>,
     schema: SchemaRef,
     known: Mutex<Vec<(Vec<u8>, AvroRecords)>>,
+    unguarded: OnceLock<Box<RecordResolver>>,
 }
 
 /// Renames a writer's schema as in the field table: first the layout of the bytes, then the types to read
@@ -47,8 +48,9 @@ impl RecordResolver {
     ) -> Result<RecordResolver> {
         let columns = select(table, names)?;
         let schema = record_schema(&columns);
-        let known = Mutex::new(Vec::new());
-        Ok(RecordResolver { columns, guard, besides, rewrite: None, keys: None, schema, known })
+        let (known, unguarded) = (Mutex::new(Vec::new()), OnceLock::new());
+        let besides = besides.to_vec();
+        Ok(RecordResolver { columns, guard, besides, rewrite: None, keys: None, schema, known, unguarded })
     }
 
     /// The same resolver for a format whose writers' schemas must be rewritten before fields are matched by
@@ -63,6 +65,34 @@ impl RecordResolver {
     #[must_use]
     pub(crate) fn keeping(self, keys: Option<Vec<i32>>) -> RecordResolver {
         RecordResolver { keys, ..self }
+    }
+
+    /// The same columns, and what the guard reads as further fields.
+    pub(crate) fn unguarded(&self) -> &RecordResolver {
+        self.unguarded.get_or_init(|| {
+            let own = |path: &&&str| !self.columns.iter().any(|spec| spec.disk == **path);
+            let mut besides = self.besides.clone();
+            for path in self.guard.iter().filter(own) {
+                if !besides.contains(path) {
+                    besides.push(path);
+                }
+            }
+            Box::new(RecordResolver {
+                columns: self.columns.clone(),
+                guard: &[],
+                besides,
+                rewrite: self.rewrite,
+                keys: self.keys.clone(),
+                schema: Arc::clone(&self.schema),
+                known: Mutex::new(Vec::new()),
+                unguarded: OnceLock::new(),
+            })
+        })
+    }
+
+    /// What tells resolvers of one format apart by what they decode.
+    pub(crate) fn signature(&self) -> String {
+        format!("{} {:?}", self.paths().join(","), self.keys)
     }
 
     /// The keys of [`RecordResolver::keeping`].
@@ -144,7 +174,7 @@ impl RecordResolver {
     pub(crate) fn paths(&self) -> Vec<String> {
         let columns = self.columns.iter().map(|spec| spec.disk);
         let mut paths: Vec<String> = Vec::new();
-        for path in columns.chain(self.guard.iter().chain(self.besides).copied()) {
+        for path in columns.chain(self.guard.iter().chain(&self.besides).copied()) {
             if !paths.iter().any(|known| known == path) {
                 paths.push(path.to_owned());
             }

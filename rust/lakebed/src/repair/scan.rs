@@ -58,6 +58,8 @@ impl<F: Format> RepairPlan<F> {
         options: ScanOptions,
     ) -> Result<RepairPlan<F>> {
         let schema = PlanColumns::unread().selected(&rows(&[])?, &options)?.schema();
+        // What is missing or damaged is what is asked.
+        let table = table.uncached();
         Ok(RepairPlan { table, kinds, described, now_ms, options, schema })
     }
 

@@ -4,7 +4,6 @@ use std::collections::{HashMap, HashSet};
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use arrow_buffer::Buffer;
 use arrow_schema::SchemaRef;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -90,6 +89,13 @@ pub(crate) trait Format: LakeTable + Clone + 'static {
         self
     }
 
+    /// The same table without a cache, for a scan that asks whether files are there and whole.
+    fn uncached(mut self) -> Self {
+        let core = self.core_mut();
+        core.decoding = core.decoding.clone().with_cache(None);
+        self
+    }
+
     /// The same table, for a scan that reads some files more than once.
     fn keeping(mut self) -> Self {
         let core = self.core_mut();
@@ -116,7 +122,7 @@ pub(crate) trait Format: LakeTable + Clone + 'static {
         None
     }
 
-    /// The bytes of a manifest, or its header and those blocks that may have entries which the program keeps.
+    /// The content of a manifest, as a cache has it too, or its header and those blocks that may have entries which the program keeps.
     ///
     /// # Errors
     /// Those of the storage; `Limit`; `Mismatch` and `Truncated` for another size than is recorded.
@@ -471,7 +477,7 @@ pub(crate) struct OpenManifest<'m, M> {
 
 impl<'m, M> OpenManifest<'m, M> {
     /// All of a manifest, decoded by one thread.
-    pub(crate) fn whole(path: &'m str, recorded: &'m M, bytes: Buffer) -> OpenManifest<'m, M> {
-        OpenManifest { path, recorded, content: bytes.into(), threads: 1 }
+    pub(crate) fn whole(path: &'m str, recorded: &'m M, content: impl Into<Content>) -> OpenManifest<'m, M> {
+        OpenManifest { path, recorded, content: content.into(), threads: 1 }
     }
 }

@@ -3,6 +3,7 @@
 #[cfg(any(test, feature = "toy"))]
 mod absent;
 mod coalesced;
+mod content;
 mod format;
 mod funnel;
 mod jobs;

@@ -81,7 +81,7 @@ pub(super) fn of_range(
         }
         put(&mut bytes, run.start, &read)?;
     }
-    Ok(Some(Content { bytes: Buffer::from_vec(bytes), part: Some(Part::Groups(range)) }))
+    Ok(Some(Content { stored: Buffer::from_vec(bytes).into(), part: Some(Part::Groups(range)) }))
 }
 
 /// Puts a piece of a file in its place.

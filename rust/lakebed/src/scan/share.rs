@@ -16,6 +16,7 @@ use super::row_groups;
 use crate::columnar::{Format, is_columnar};
 use crate::error::{Error, ErrorKind, Result, fitting};
 use crate::pipeline::read_each;
+use crate::record::Stored;
 use crate::storage::{Storage, read_recorded};
 
 /// How many bytes are read after a range to find the end of its last block, and from the start of a file to
@@ -27,7 +28,7 @@ const MARKER: u64 = 16;
 /// A task's share of a manifest: all of its bytes, or those of a part.
 #[derive(Clone)]
 pub struct Content {
-    pub(crate) bytes: Buffer,
+    pub(crate) stored: Stored,
     /// What is there; `None`: all.
     pub(crate) part: Option<Part>,
 }
@@ -63,7 +64,7 @@ impl Part {
 
 impl From<Buffer> for Content {
     fn from(bytes: Buffer) -> Content {
-        Content { bytes, part: None }
+        Content { stored: bytes.into(), part: None }
     }
 }
 
@@ -88,17 +89,6 @@ impl PartBlocks {
 }
 
 impl Content {
-    /// The bytes of a whole manifest.
-    ///
-    /// # Errors
-    /// `Argument` for a part of one.
-    pub fn whole(self) -> Result<Buffer> {
-        if self.part.is_none() {
-            return Ok(self.bytes);
-        }
-        Err(Error::new(ErrorKind::Argument, "a part of a manifest, where all of it is expected"))
-    }
-
     /// The blocks or row groups of `range` in a manifest with `length` recorded bytes, whose header is that of
     /// [`divisible`]; `None` where none belongs to the range. One request, where no block is longer than
     /// [`WINDOW`]. Of Parquet also the columns `counted` of the row groups in front of the range, in one more request for
@@ -135,7 +125,7 @@ impl Content {
         let ends = window.marker(&parsed.sync, range.end)?.map_or(length, behind);
         let bytes = Buffer::from_vec([header.as_slice(), window.between(behind(begins), ends)].concat());
         let part = PartBlocks { runs: [(parsed.length, behind(begins))].into() };
-        Ok(Some(Content { bytes, part: Some(Part::Blocks(part)) }))
+        Ok(Some(Content { stored: bytes.into(), part: Some(Part::Blocks(part)) }))
     }
 
     /// The blocks at these places of a manifest with this header. One request for each.
@@ -161,7 +151,7 @@ impl Content {
             bytes.extend_from_slice(&run);
         }
         Ok(Content {
-            bytes: Buffer::from_vec(bytes),
+            stored: Buffer::from_vec(bytes).into(),
             part: Some(Part::Blocks(PartBlocks { runs: runs.into() })),
         })
     }
@@ -366,7 +356,7 @@ mod tests {
     }
 
     fn ids(content: Content) -> Vec<i64> {
-        let batches = Reader::open(content.bytes.into(), ReadOptions::default()).unwrap();
+        let batches = Reader::open(content.into_bytes().unwrap().into(), ReadOptions::default()).unwrap();
         batches
             .flat_map(|batch| batch.unwrap().column(0).as_primitive::<Int64Type>().values().to_vec())
             .collect()
@@ -484,9 +474,10 @@ mod tests {
         bytes[usize::try_from(broken).unwrap() + 20] ^= 0x55;
         let file = Memory { bytes, ..Memory::default() };
         let content = of_range(&file, "m", length, broken - 40..length, header).unwrap().unwrap();
-        let part = content.part.unwrap();
-        let error =
-            Reader::open(content.bytes.into(), ReadOptions::default()).unwrap().find_map(|batch| batch.err());
+        let part = content.part.clone().unwrap();
+        let error = Reader::open(content.into_bytes().unwrap().into(), ReadOptions::default())
+            .unwrap()
+            .find_map(|batch| batch.err());
         let error = part.in_whole_file(Error::from(error.unwrap()));
         assert_eq!((error.location().offset, error.location().block), (Some(broken), None));
         assert!(matches!(error.kind(), ErrorKind::Avro(_)));

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 pub use at_once::{AtOnce, ReadPermits};
 use local_folder::{local_contents, local_details, modified};
 
+use crate::cache::StorageIdentity;
 use crate::error::{Error, ErrorKind, Result};
 use crate::local_path::local_path;
 use crate::location::AllowedPlaces;
@@ -96,6 +97,12 @@ pub trait Storage: Send + Sync {
     /// reads itself.
     fn inner(&self) -> Option<&dyn Storage> {
         None
+    }
+
+    /// What tells this storage from others, by which a cache has files of both; `None` where nothing does, and then nothing
+    /// is kept of its files.
+    fn identity(&self) -> Option<StorageIdentity> {
+        self.inner()?.identity()
     }
 
     /// Whether paths are those of the local file system, so that files written there can be read here.
@@ -238,6 +245,10 @@ impl FileDetails {
 pub struct Local;
 
 impl Storage for Local {
+    fn identity(&self) -> Option<StorageIdentity> {
+        Some(StorageIdentity { name: "local".to_owned(), is_shared: true })
+    }
+
     fn is_local(&self) -> bool {
         true
     }

@@ -71,7 +71,7 @@ impl EntryColumns {
     }
 
     /// Decodes the columns; partition tuples are decoded separately, as stored.
-    pub(super) fn resolver(&self) -> &RecordResolver {
+    pub(in crate::iceberg) fn resolver(&self) -> &RecordResolver {
         &self.resolver
     }
 

@@ -137,6 +137,6 @@ fn is_plain(data_type: &DataType) -> bool {
 }
 
 #[cold]
-fn no_status() -> Error {
+pub(super) fn no_status() -> Error {
     Error::new(ErrorKind::Avro(lakebed_avro::ErrorKind::Schema), "status is not an int")
 }

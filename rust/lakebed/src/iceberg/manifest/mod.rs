@@ -14,14 +14,14 @@ mod tests;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, BooleanArray, Int32Array, Int64Array, RecordBatch, RecordBatchOptions};
+use arrow_array::{Array, ArrayRef, BooleanArray, Int32Array, Int64Array, RecordBatch, RecordBatchOptions};
 use arrow_buffer::Buffer;
-use arrow_schema::{ArrowError, SchemaRef};
+use arrow_schema::{ArrowError, DataType, SchemaRef};
 use arrow_select::filter::filter_record_batch;
 use lakebed_avro::Program;
 
 pub use self::columns::EntryColumns;
-use self::guard::guard;
+use self::guard::{guard, no_status};
 pub use self::header::ManifestHeader;
 use self::inherit::Inheritance;
 pub use self::partition::PartitionLayout;
@@ -35,10 +35,11 @@ use super::manifest_list::{DELETES, ManifestFile, RecordedCounts};
 use super::partition::PartitionSpec;
 use super::paths::{TableFormat, resolved_column};
 use crate::columnar::Decoding;
+use crate::conform::conform;
 use crate::error::{Error, ErrorKind, Location, Result};
 use crate::notes::Notes;
 use crate::predicate::BoundPredicate;
-use crate::record::{RecordReader, RecordResolver, batches_until_error, column};
+use crate::record::{RecordReader, RecordResolver, Stored, batches_until_error, column, find, typed};
 
 /// The columns with paths.
 const PATHS: [&str; 2] = ["file_path", "referenced_data_file"];
@@ -94,7 +95,9 @@ pub struct EntryReader {
 
 /// A manifest, and how to open it again.
 struct File {
-    bytes: Buffer,
+    stored: Stored,
+    /// The size of the file as it is stored \[bytes\].
+    length: u64,
     columns: Arc<EntryColumns>,
     known: ManifestContext,
     /// The statuses that a guard keeps; other entries are filtered after row ids are counted.
@@ -104,14 +107,17 @@ struct File {
 }
 
 impl File {
-    fn open(&self, resolver: &RecordResolver) -> Result<(RecordReader, Arc<Tally>)> {
+    fn open(&self, stored: Stored, resolver: &RecordResolver) -> Result<(RecordReader, Arc<Tally>)> {
         let tally = Arc::new(Tally::default());
         let wanted = self.guarded.unwrap_or(Statuses::ALL);
         let make = |program: &Program| guard(program, wanted, self.filter(), &tally);
         let guard: Option<crate::record::GuardMaker<'_>> =
             if self.guarded.is_some() { Some(&make) } else { None };
-        let reader = RecordReader::open(self.bytes.clone(), resolver, guard, &self.decoding, self.threads)
-            .map_err(|error| unless_content_entries(error, &self.bytes, &self.decoding))?;
+        let reader = RecordReader::open(stored, resolver, guard, &self.decoding, self.threads);
+        let reader = reader.map_err(|error| match self.stored.bytes() {
+            Ok(Some(bytes)) => unless_content_entries(error, &bytes, &self.decoding),
+            _ => error,
+        })?;
         Ok((reader, tally))
     }
 
@@ -178,15 +184,37 @@ impl EntryReader {
         decoding: &Decoding,
         threads: usize,
     ) -> Result<EntryReader> {
+        EntryReader::of_stored(bytes.into(), columns, known, statuses, decoding, threads)
+    }
+
+    /// The same of a manifest that a cache may have.
+    ///
+    /// # Errors
+    /// As [`EntryReader::open`].
+    pub(crate) fn of_stored(
+        stored: Stored,
+        columns: &Arc<EntryColumns>,
+        known: ManifestContext,
+        statuses: Statuses,
+        decoding: &Decoding,
+        threads: usize,
+    ) -> Result<EntryReader> {
         // Row ids are counted over all entries that are not deleted.
         let guarded = (!statuses.deleted).then_some(Statuses::LIVE);
         let key = known.manifest.as_ref().and_then(|manifest| manifest.key.as_ref());
         // What lists record is the size of the file as it is stored.
-        let found = bytes.len() as u64;
-        let (bytes, decoding) = plain(bytes, key, decoding)?;
+        let found = stored.length()?;
+        let (stored, decoding) = match stored {
+            Stored::Bytes(bytes) => {
+                let (bytes, decoding) = plain(bytes, key, decoding)?;
+                (bytes.into(), decoding)
+            }
+            // Nothing of an encrypted file is in a cache.
+            stored => (stored, decoding.clone()),
+        };
         let columns = Arc::clone(columns);
-        let file = File { bytes, columns, known, guarded, decoding, threads };
-        let (reader, tally) = file.open(file.columns.resolver())?;
+        let file = File { stored, length: found, columns, known, guarded, decoding, threads };
+        let (reader, tally) = file.open(file.stored.clone(), file.columns.resolver())?;
         if let Some(manifest) = &file.known.manifest {
             check_content(reader.metadata("content"), manifest)?;
             check_spec(reader.metadata("partition-spec-id"), manifest)?;
@@ -230,16 +258,16 @@ impl EntryReader {
 
     /// Counts row ids over the entries in front of a range: there the file has the columns for that.
     fn count_before(&mut self) -> Result<()> {
-        let File { bytes, columns, decoding, .. } = &self.file;
+        let File { stored, columns, decoding, .. } = &self.file;
         let is_wanted = columns.wanted().iter().any(|spec| spec.column == "first_row_id");
-        let Some(range) = decoding.range.as_ref().filter(|_| is_wanted && self.inheritance.counts_row_ids())
-        else {
+        let range = decoding.range.as_ref().filter(|_| is_wanted && self.inheritance.counts_row_ids());
+        let Some((range, bytes)) = range.zip(stored.bytes()?) else {
             return Ok(());
         };
         let names = ["status", "record_count", "first_row_id"].map(str::to_owned);
         let (columns, before) = (EntryColumns::new(Some(&names))?, Some(0..range.start));
         let decoding = Decoding { range: before, ..decoding.clone() };
-        let mut reader = RecordReader::open(bytes.clone(), columns.resolver(), None, &decoding, 1)?;
+        let mut reader = RecordReader::open(bytes, columns.resolver(), None, &decoding, 1)?;
         let mut first = 0_u64;
         while let Some(stored) = reader.next().transpose()? {
             let entries = reader.conform(&stored, Some(first))?;
@@ -271,14 +299,13 @@ impl EntryReader {
     /// Reads a manifest whose `fixed` partition values have a length before them, as Iceberg's Java library
     /// writes them in contradiction to its own schema. If that fails too, the result is `error`.
     fn reopen_prefixed(&mut self, error: Error) -> Result<Option<RecordBatch>> {
-        let lengths = match fixed_lengths(&self.file.bytes, self.file.decoding.limits) {
+        let Ok(Some(bytes)) = self.file.stored.bytes() else { return Err(error) };
+        let lengths = match fixed_lengths(&bytes, self.file.decoding.limits) {
             Ok(lengths) if self.tuples.fixed_lengths.is_empty() && !lengths.is_empty() => lengths,
             _ => return Err(error),
         };
-        let Ok((reader, tally)) = self.file.columns.prefixed().and_then(|resolver| self.file.open(resolver))
-        else {
-            return Err(error);
-        };
+        let reopened = |resolver| self.file.open(bytes.clone().into(), resolver);
+        let Ok((reader, tally)) = self.file.columns.prefixed().and_then(reopened) else { return Err(error) };
         (self.counter, self.rows, self.records) = (Counter::of(&tally), [0; 3], 0);
         (self.reader, self.tally) = (reader, tally);
         self.inheritance = self.file.inheritance();
@@ -293,13 +320,45 @@ impl EntryReader {
             return Err(error);
         }
         let Some(stored) = batch? else {
-            return self.check_counts().map(|()| None);
+            self.check_counts()?;
+            self.reader.keep();
+            return Ok(None);
         };
-        let first = (!self.reader.guarded()).then_some(self.records);
+        let first = (!self.guarded()).then_some(self.records);
         self.records += stored.num_rows() as u64;
+        let stored = match self.judged() {
+            Some(wanted) => self.judge(&stored, wanted)?,
+            None => stored,
+        };
         let entries = self.reader.conform(&stored, first)?;
         let entries = self.assemble(&stored, &entries).map_err(|error| error.behind_records(first));
         entries.map(Some)
+    }
+
+    /// Whether entries of other statuses are left out before their columns are looked at.
+    fn guarded(&self) -> bool {
+        self.reader.guarded() || self.judged().is_some()
+    }
+
+    /// The statuses that are left of entries of a cache, which have seen no guard.
+    fn judged(&self) -> Option<Statuses> {
+        self.file.guarded.filter(|_| self.reader.is_kept())
+    }
+
+    /// Does by status what the guard does, tuples aside.
+    fn judge(&mut self, stored: &RecordBatch, wanted: Statuses) -> Result<RecordBatch> {
+        let statuses = find(stored, "status").and_then(|found| conform(&found, &DataType::Int32));
+        let statuses = statuses.map_err(|_| no_status())?;
+        let statuses = typed::<Int32Array>(&statuses, "status")?;
+        if statuses.null_count() > 0 {
+            return Err(no_status());
+        }
+        statuses.values().iter().try_for_each(|status| self.counter.count((*status).into()))?;
+        if statuses.values().iter().all(|status| wanted.has(*status)) {
+            return Ok(stored.clone());
+        }
+        let keep: BooleanArray = statuses.values().iter().map(|status| Some(wanted.has(*status))).collect();
+        filter_record_batch(stored, &keep).map_err(malformed)
     }
 
     /// The requested columns of a batch of decoded entries, for the requested entries.
@@ -318,7 +377,7 @@ impl EntryReader {
         let options = RecordBatchOptions::new().with_row_count(Some(entries.num_rows()));
         let batch = RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options);
         let batch = batch.map_err(malformed)?;
-        if self.statuses == self.file.guarded.filter(|_| self.reader.guarded()).unwrap_or(Statuses::ALL) {
+        if self.statuses == self.file.guarded.filter(|_| self.guarded()).unwrap_or(Statuses::ALL) {
             return Ok(batch);
         }
         let statuses = column::<Int32Array>(entries, "status")?.values().iter();
@@ -330,8 +389,9 @@ impl EntryReader {
     fn count(&mut self, entries: &RecordBatch) -> Result<()> {
         let statuses = column::<Int32Array>(entries, "status")?.values();
         let rows = column::<Int64Array>(entries, "record_count")?.values();
+        let guarded = self.guarded();
         for (record, (status, rows)) in statuses.iter().zip(rows).enumerate() {
-            if !self.reader.guarded() {
+            if !guarded {
                 self.counter.count((*status).into()).map_err(|error| error.in_record(record as u64))?;
             }
             let sum = usize::try_from(*status).ok().and_then(|status| self.rows.get_mut(status));
@@ -363,12 +423,12 @@ impl EntryReader {
                     Ordering::Greater => self.file.note(&message),
                 }
             }
-            let decoded = *name != "deleted" || !self.reader.guarded();
+            let decoded = *name != "deleted" || !self.guarded();
             if let Some(rows) = rows.filter(|rows| decoded && *rows != sum) {
                 self.file.note(&format!("manifest holds {sum} {name} rows, its list records {rows}"));
             }
         }
-        let found = self.file.bytes.len() as u64;
+        let found = self.file.length;
         match manifest.length.filter(|length| *length > found) {
             Some(length) if recorded.iter().any(|recorded| recorded.files.is_none()) => {
                 let message = format!("manifest has {found} bytes, its list records {length} and no counts");

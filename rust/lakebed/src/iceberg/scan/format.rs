@@ -29,8 +29,8 @@ use crate::iceberg::view::Role;
 use crate::reach::{NewestReach, UnreachedFiles, newest_reach};
 use crate::record::find;
 use crate::scan::{
-    Batches, EntrySource, ExpressionForm, Format, Funnel, LiveFiles, OpenManifest, RowsJob, ScanOptions,
-    ViewScan,
+    Batches, Content, EntrySource, ExpressionForm, Format, Funnel, LiveFiles, OpenManifest, RowsJob,
+    ScanOptions, ViewScan,
 };
 use crate::system::SystemTable;
 use crate::table::{Newest, TableCore};
@@ -83,6 +83,10 @@ impl Format for Table {
 
     fn size_of(manifest: &ManifestFile) -> Option<u64> {
         manifest.length
+    }
+
+    fn read_manifest(&self, program: &EntryProgram, manifest: &ManifestFile) -> Result<Content> {
+        program.read(self, manifest)
     }
 
     /// No manifest deletes files that another one adds.

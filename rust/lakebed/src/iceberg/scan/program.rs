@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, BooleanArray, Int32Array, Int64Array, RecordBatch, StructArray};
-use arrow_buffer::{BooleanBuffer, Buffer};
+use arrow_buffer::BooleanBuffer;
 use arrow_select::filter::filter_record_batch;
 
 use super::vectors::{VectorReader, in_runs};
@@ -23,8 +23,8 @@ use crate::iceberg::table::TableTypes;
 use crate::iceberg::view::{EntryView, POSITIONS, Role};
 use crate::notes::Notes;
 use crate::predicate::BoundPredicate;
-use crate::record::column;
-use crate::scan::{Batches, Content, Funnel, OpenManifest, ScanOptions, Stage, threads};
+use crate::record::{Stored, column};
+use crate::scan::{Batches, Content, Format, Funnel, OpenManifest, ScanOptions, Stage, threads};
 use crate::view::with_columns;
 
 /// How entries are decoded to rows. Shared by a scan, its threads, and tasks in other processes.
@@ -152,6 +152,24 @@ impl EntryProgram {
         Ok(EntryProgram { added_by: Some(ids), ..program })
     }
 
+    /// Whether a cache may have a manifest: not an encrypted one, nor one whose header has to be read.
+    fn is_cacheable(&self, manifest: &ManifestFile) -> bool {
+        manifest.key.is_none() && self.types.specs.iter().any(|spec| spec.spec_id == manifest.spec_id)
+    }
+
+    /// The content of a manifest, as a cache has it too.
+    ///
+    /// # Errors
+    /// Those of the storage; `Limit`.
+    pub(super) fn read(&self, table: &Table, manifest: &ManifestFile) -> Result<Content> {
+        if !self.is_cacheable(manifest) {
+            return table.read_recorded(&manifest.path, manifest.length).map(Content::from);
+        }
+        let (file, columns) =
+            ((manifest.path.as_str(), manifest.length), (Table::NAME, self.entries.resolver()));
+        Content::of_columns(table, file, columns, || Ok(None))
+    }
+
     /// The entries of one manifest that become rows, in file order, with all columns that were decoded;
     /// errors and notes name their file.
     pub(super) fn entries(
@@ -169,9 +187,13 @@ impl EntryProgram {
     ) -> Result<Batches> {
         let path = recorded.path.clone();
         let open = || {
-            let Content { bytes, part } = content;
+            let Content { stored, part } = content;
+            let stored = match stored {
+                Stored::Asked(file) if !self.is_cacheable(recorded) => file.bytes()?.into(),
+                stored => stored.found(Table::NAME, self.entries.resolver())?,
+            };
             let recorded = if part.is_none() { recorded.clone() } else { recorded.clone().uncounted() };
-            let layout = self.layout_of(&bytes, &recorded)?;
+            let layout = self.layout_of(&stored, &recorded)?;
             let projection = match (&self.pruner, &layout) {
                 (Some(pruner), Some(layout)) => Some(pruner.of_spec(&layout.spec)?),
                 _ => None,
@@ -188,7 +210,7 @@ impl EntryProgram {
             // Entries that are left out must be decoded to be counted.
             let statuses = if self.funnel.is_counting() { Statuses::ALL } else { self.role.statuses() };
             let decoding = self.decoding.of_part(part.as_ref());
-            let entries = EntryReader::open(bytes, &self.entries, known, statuses, &decoding, threads)?;
+            let entries = EntryReader::of_stored(stored, &self.entries, known, statuses, &decoding, threads)?;
             Ok((entries, projection))
         };
         let (entries, projection) = open().map_err(|error: Error| error.in_file(&path))?;
@@ -211,14 +233,15 @@ impl EntryProgram {
 
     /// How the manifest's partition tuples are decoded: by the table's spec of that id or, where the table no
     /// longer has it, by the spec in the manifest's header. Without either the tuples are not shown.
-    fn layout_of(&self, bytes: &Buffer, manifest: &ManifestFile) -> Result<Option<PartitionLayout>> {
+    fn layout_of(&self, stored: &Stored, manifest: &ManifestFile) -> Result<Option<PartitionLayout>> {
         let known = self.types.specs.iter().find(|spec| spec.spec_id == manifest.spec_id);
-        let spec = match known {
-            Some(spec) => Some(Arc::new(spec.clone())),
-            None => {
-                let (bytes, decoding) = plain(bytes.clone(), manifest.key.as_ref(), &self.decoding)?;
+        let spec = match (known, stored.bytes()?) {
+            (Some(spec), _) => Some(Arc::new(spec.clone())),
+            (None, Some(bytes)) => {
+                let (bytes, decoding) = plain(bytes, manifest.key.as_ref(), &self.decoding)?;
                 ManifestHeader::read(&bytes, &decoding)?.partition.map(|own| own.spec)
             }
+            (None, None) => None,
         };
         Ok(spec.map(|spec| PartitionLayout { unified: Arc::clone(&self.types.partition), spec }))
     }

@@ -90,13 +90,7 @@ impl Format for Table {
 
     /// Some blocks where the table has sidecars that rule out others.
     fn read_manifest(&self, program: &EntryProgram, manifest: &ManifestFile) -> Result<Content> {
-        match program.selected(self, manifest)? {
-            Some(content) => Ok(content),
-            None => {
-                let read = self.read_recorded(&self.path_of(manifest), Some(manifest.file_size));
-                read.map(Content::from)
-            }
-        }
+        program.read(self, manifest)
     }
 
     fn planned(&self, manifest: &ManifestFile) -> Result<PlannedManifest> {

@@ -22,7 +22,7 @@ use crate::paimon::stats::{BoundsConversion, StatsView};
 use crate::paimon::table::Table;
 use crate::paimon::view::{EntryView, Role};
 use crate::record::{RecordResolver, column, find};
-use crate::scan::{Content, EntrySource, Funnel, ManifestStream, RESIDUAL, ScanOptions, Stage};
+use crate::scan::{Content, EntrySource, Format, Funnel, ManifestStream, RESIDUAL, ScanOptions, Stage};
 use crate::view::{IDENTITY_COLUMN, with_columns};
 
 /// How entries become rows; shared by a scan, its threads and tasks on other machines.
@@ -165,8 +165,18 @@ impl EntryProgram {
         }
     }
 
+    /// The content of a manifest: what a cache has of it, else those blocks that may have entries which the guard keeps.
+    ///
+    /// # Errors
+    /// Those of the storage; `Limit`; those of a sidecar.
+    pub(super) fn read(&self, table: &Table, manifest: &ManifestFile) -> Result<Content> {
+        let (path, size) = (table.manifest_path(&manifest.file_name), Some(manifest.file_size));
+        let columns = (Table::NAME, self.entries.as_ref());
+        Content::of_columns(table, (&path, size), columns, || self.selected(table, manifest))
+    }
+
     /// The blocks of a manifest that may have entries which the guard keeps, by its sidecar; `None` for all.
-    pub(super) fn selected(&self, table: &Table, manifest: &ManifestFile) -> Result<Option<Content>> {
+    fn selected(&self, table: &Table, manifest: &ManifestFile) -> Result<Option<Content>> {
         let pruner = self.pruner.as_ref().filter(|pruner| pruner.can_prune_buckets());
         let by_keys = self.kind() == Some(ADD);
         pruner.map_or(Ok(None), |pruner| selected(table, manifest, pruner, by_keys, &self.funnel))
@@ -175,7 +185,7 @@ impl EntryProgram {
     /// Opens one manifest for the rows of this program.
     pub(super) fn open(
         &self,
-        Content { bytes, part }: Content,
+        Content { stored, part }: Content,
         manifest: &ManifestFile,
         threads: usize,
     ) -> Result<EntryReader> {
@@ -188,7 +198,7 @@ impl EntryProgram {
             true => EntryFilter::default(),
             false => EntryFilter { kind, pruner },
         };
-        let reader = EntryReader::open(bytes, &self.entries, filter, expected, &decoding, threads)?;
+        let reader = EntryReader::of_stored(stored, &self.entries, filter, expected, &decoding, threads)?;
         Ok(reader.noting(&self.notes))
     }
 

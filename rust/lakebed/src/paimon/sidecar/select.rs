@@ -124,7 +124,7 @@ fn content(
         }
     }
     let content = Content::of_blocks(table.storage().as_ref(), &path, sidecar.header, runs)?;
-    check(&content.bytes, table, kept)?;
+    check(&content.clone().into_bytes()?, table, kept)?;
     Ok(content)
 }
 

@@ -186,7 +186,7 @@ impl Job for PlanJob {
         ManifestMap::of_content(move |path, content| {
             let (number, manifest) = plan.manifests.at(path)?;
             let (path, partitioner) = (manifest.path.clone(), partitioner.clone());
-            let open = OpenManifest::whole(&path, manifest, content.whole()?);
+            let open = OpenManifest::whole(&path, manifest, content.undivided()?);
             let (side, entries) = match manifest.content {
                 DATA => (PlanSide::Data, residuals.beside(files.entries(open)?, manifest)?),
                 _ => {

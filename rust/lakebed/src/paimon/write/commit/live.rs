@@ -88,12 +88,8 @@ impl ManifestSource for LiveManifests {
         self.table.read_recorded(&path, Some(manifest.file_size)).map(Content::from)
     }
 
-    fn open(
-        &self,
-        manifest: &ManifestFile,
-        Content { bytes, .. }: Content,
-        threads: usize,
-    ) -> Result<Batches> {
+    fn open(&self, manifest: &ManifestFile, content: Content, threads: usize) -> Result<Batches> {
+        let bytes = content.into_bytes()?;
         let path = self.table.manifest_path(&manifest.file_name);
         let (filter, expected) = (EntryFilter::default(), Some(manifest.clone()));
         let decoding = self.table.decoding();
