@@ -32,7 +32,7 @@ NEEDED = {
         *("pytest-mock", "pytest-timeout", "requests-mock"),
         *("moto[server]", "boto3", "fastavro", "fsspec", "pytz"),
     ),
-    "pypaimon": ("pytest", "pytest-timeout", "parameterized"),
+    "pypaimon": ("pytest", "pytest-timeout", "parameterized", "backports.zstd"),
 }
 CHOSEN = {
     "pyiceberg": ("-m", "(unmarked or parametrize) and not integration", "--ignore", "tests/integration"),
