@@ -12,7 +12,6 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 from lakebed._arguments import positive
-from lakebed.storage.identity import identity_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -184,7 +183,6 @@ def abilities(storage: object) -> SimpleNamespace:
 
     Raises: TypeError, ValueError for `concurrent_reads` that are no count.
     """
-    identity, is_shared = identity_of(storage)
     return SimpleNamespace(
         folders=_is(storage, FolderListingStorage, "folders"),
         contents=_is(storage, DetailListingStorage, "contents"),
@@ -192,8 +190,6 @@ def abilities(storage: object) -> SimpleNamespace:
         write=_is(storage, WritableStorage, "write", "remove"),
         publish=_is(storage, PublishingStorage, "write", "remove", "publish"),
         concurrent_reads=positive("concurrent_reads", getattr(storage, "concurrent_reads", None)),
-        identity=identity,
-        is_shared=is_shared,
         says_reads=_is(storage, ConcurrentStorage, "concurrent_reads"),
     )
 

@@ -34,6 +34,7 @@ const SHARED_READS: usize = 8;
 pub struct PyStorage {
     storage: Py<PyAny>,
     abilities: Abilities,
+    identity: StorageIdentity,
 }
 
 /// What Python's `lakebed.storage.protocols.abilities` gives.
@@ -45,8 +46,6 @@ struct Abilities {
     write: bool,
     publish: bool,
     concurrent_reads: Option<usize>,
-    identity: String,
-    is_shared: bool,
     says_reads: bool,
 }
 
@@ -56,7 +55,10 @@ impl PyStorage {
     pub fn new(storage: Bound<'_, PyAny>) -> PyResult<PyStorage> {
         let protocols = storage.py().import("lakebed.storage.protocols")?;
         let abilities = protocols.call_method1("abilities", (&storage,))?.extract()?;
-        Ok(PyStorage { storage: storage.unbind(), abilities })
+        let identity = storage.py().import("lakebed.storage.identity")?;
+        let (name, is_shared) = identity.call_method1("identity_of", (&storage,))?.extract()?;
+        let identity = StorageIdentity { name, is_shared };
+        Ok(PyStorage { storage: storage.unbind(), abilities, identity })
     }
 
     fn reads(&self) -> usize {
@@ -258,8 +260,7 @@ impl Storage for Interruptible {
 
 impl Storage for PyStorage {
     fn identity(&self) -> Option<StorageIdentity> {
-        let Abilities { identity, is_shared, .. } = &self.abilities;
-        Some(StorageIdentity { name: identity.clone(), is_shared: *is_shared })
+        Some(self.identity.clone())
     }
 
     fn concurrent_reads(&self) -> Option<usize> {
