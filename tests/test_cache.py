@@ -166,7 +166,10 @@ def test_places_that_metadata_may_not_name_are_refused_though_they_are_kept(tmp_
     for file in elsewhere.glob("version-hint*"):
         shutil.copy(file, folder / "metadata")
     old = next(iter(moved))
-    how: dict[str, Any] = {"relocate": {**moved, f"{old}/metadata/": f"{elsewhere}/"}, "cache": lakebed.Cache()}
+    how: dict[str, Any] = {
+        "relocate": {**moved, f"{old}/metadata/": f"{elsewhere}/"},
+        "cache": lakebed.Cache(),
+    }
     wanted = lakebed.open_table(folder, **how).files().to_arrow()
     assert lakebed.open_table(folder, **how).files().to_arrow() == wanted
     refused = lakebed.open_table(folder, relocate=moved, allowed_prefixes=[], cache=how["cache"])
