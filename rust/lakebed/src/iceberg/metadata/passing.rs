@@ -265,7 +265,7 @@ mod tests {
     use serde_json::Deserializer;
 
     use super::*;
-    use crate::test_data::{Random, paths};
+    use crate::test_data::{Random, paths, shared};
 
     /// What serde_json reads of a value at the start of a text, and its end; `None` where the text is cut.
     fn parsed<T: for<'de> Deserialize<'de>>(json: &[u8]) -> Option<serde_json::Result<(T, usize)>> {
@@ -301,7 +301,7 @@ mod tests {
                 agrees(&random.mutate(&text));
             }
         }
-        assert!(files > 20 && passed > files - 3, "{passed} of {files}");
+        assert!(passed + 3 > files && (files > 20 || shared().is_none()), "{passed} of {files}");
     }
 
     #[test]
