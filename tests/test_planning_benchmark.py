@@ -70,7 +70,7 @@ def test_readers_in_python_find_what_was_written(library: str, table: str, folde
         answers.setdefault(line["task"], []).append(line["answer"])
     assert {task: of[0]["files"] for task, of in answers.items()} | {"bounds": 1} == {
         **dict.fromkeys(("plan", "files"), 100),
-        "partition": 5,
+        "partition": 10,
         "bounds": 1,
         "first": 1,
     }

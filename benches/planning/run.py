@@ -312,7 +312,7 @@ def _write(
     rounds = f"medians of {options.rounds} rounds" if options.rounds else "one run each"
     heading = f"{machine()}, {loads}, {rounds}"
     lines = "".join(f"- {line}\n" for line in notes(cells, missing))
-    text = f"{heading}\n\n{table_of(cells)}\n\n{lines}"
+    text = f"{heading}\n\n{table_of(cells)}\n\n{lines}".rstrip() + "\n"
     (options.folder / "planning.md").write_text(text)
     (options.folder / "planning.svg").write_text(
         drawn(_drawable(cells), f"Seconds, on a logarithmic scale. {heading}")

@@ -10,7 +10,6 @@ import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from copy import copy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from urllib.parse import unquote, urlsplit
@@ -172,13 +171,6 @@ class IcebergEntry(Entry):
         count.
         """
         return _newest_of(self._catalog(), self.table.name(), _uuid(self.table), self.table.io)
-
-    @staticmethod
-    def after(table: IcebergTable, committed: Any) -> IcebergEntry:
-        """What the catalog's `commit_table` has said of a table; the table stays as it was."""
-        after = copy(table)
-        after.metadata, after.metadata_location = committed.metadata, committed.metadata_location
-        return IcebergEntry.of(after)
 
     def pointer(self) -> _IcebergPointer:
         """Of the catalog's class and settings. Raises: UnsupportedError where there is no catalog."""

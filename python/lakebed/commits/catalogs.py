@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable
+from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -94,7 +95,10 @@ def _offered(entry: Entry, staged: StagedCommit) -> IcebergEntry | Exception:
     except Exception as error:  # noqa: BLE001 - of many classes, which the caller tells apart
         return error
     _delete_old_metadata(entry.table, made.metadata)
-    return IcebergEntry.after(entry.table, made)
+    # The table that was given stays as it was.
+    after = copy(entry.table)
+    after.metadata, after.metadata_location = made.metadata, made.metadata_location
+    return IcebergEntry.of(after)
 
 
 def _delete_old_metadata(table: Any, metadata: Any) -> None:
