@@ -20,7 +20,7 @@ use crate::cache::{Cache, cache_of};
 use crate::caller_stream::caller_stream;
 use crate::interpreter::{attempted, call_method};
 use crate::source::Source;
-use crate::storage::{Reads, storage_of};
+use crate::storage::{Reads, storage_for, storage_of};
 use crate::stream::{Batch, BatchStream};
 use crate::table::{Scan, Table};
 use crate::view::{decoding_of, newest_of};
@@ -115,7 +115,8 @@ impl Job {
         storage: Option<Py<PyAny>>,
         concurrent_reads: usize,
     ) -> PyResult<BatchStream> {
-        let process = self.process(storage_of(py, storage, Some(Reads::Own(concurrent_reads)))?);
+        let reads = Some(Reads::Own(concurrent_reads));
+        let process = self.process(storage_for(py, storage, reads, self.decoding.has_cache())?);
         self.stage(py, 0, || self.job.map_paths(&paths, process))
     }
 
@@ -134,7 +135,8 @@ impl Job {
         newest: Option<Py<PyAny>>,
     ) -> PyResult<BatchStream> {
         let table = table.map(|table| (Arc::clone(&table.0), newest.map(newest_of)));
-        let process = Process { table, ..self.process(storage_of(py, storage, None)?) };
+        let storage = storage_for(py, storage, None, self.decoding.has_cache())?;
+        let process = Process { table, ..self.process(storage) };
         let pieces = Box::new(caller_stream(pieces)?);
         self.stage(py, stage, || self.job.reduce(stage, pieces, process))
     }
@@ -232,7 +234,7 @@ pub fn read_share(
     cache: Option<Py<Cache>>,
 ) -> PyResult<Option<Share>> {
     let Piece { path, length, start, end, header, counted } = piece;
-    let (storage, cache) = (storage_of(py, storage, None)?, cache_of(cache));
+    let (storage, cache) = (storage_for(py, storage, None, cache.is_some())?, cache_of(cache));
     detached(py, || {
         let content = match (header, cache) {
             (Some(header), _) => {

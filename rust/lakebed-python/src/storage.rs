@@ -34,7 +34,8 @@ const SHARED_READS: usize = 8;
 pub struct PyStorage {
     storage: Py<PyAny>,
     abilities: Abilities,
-    identity: StorageIdentity,
+    /// What tells it from others, where that was asked.
+    identity: Option<StorageIdentity>,
 }
 
 /// What Python's `lakebed.storage.protocols.abilities` gives.
@@ -55,10 +56,14 @@ impl PyStorage {
     pub fn new(storage: Bound<'_, PyAny>) -> PyResult<PyStorage> {
         let protocols = storage.py().import("lakebed.storage.protocols")?;
         let abilities = protocols.call_method1("abilities", (&storage,))?.extract()?;
-        let identity = storage.py().import("lakebed.storage.identity")?;
-        let (name, is_shared) = identity.call_method1("identity_of", (&storage,))?.extract()?;
-        let identity = StorageIdentity { name, is_shared };
-        Ok(PyStorage { storage: storage.unbind(), abilities, identity })
+        Ok(PyStorage { storage: storage.unbind(), abilities, identity: None })
+    }
+
+    /// The same, which says what tells it from others: an `identity` that is no text is a `TypeError`.
+    fn identified(self, py: Python<'_>) -> PyResult<PyStorage> {
+        let identity = py.import("lakebed.storage.identity")?;
+        let (name, is_shared) = identity.call_method1("identity_of", (&self.storage,))?.extract()?;
+        Ok(PyStorage { identity: Some(StorageIdentity { name, is_shared }), ..self })
     }
 
     fn reads(&self) -> usize {
@@ -155,6 +160,16 @@ pub fn storage_of(
     storage: Option<Py<PyAny>>,
     reads: Option<Reads>,
 ) -> PyResult<Arc<dyn Storage>> {
+    storage_for(py, storage, reads, false)
+}
+
+/// The same, for reads that a cache may answer where `cached`: no other has to tell it from others.
+pub fn storage_for(
+    py: Python<'_>,
+    storage: Option<Py<PyAny>>,
+    reads: Option<Reads>,
+    cached: bool,
+) -> PyResult<Arc<dyn Storage>> {
     let Some(storage) = storage else {
         let local = Arc::new(InterruptibleLocal);
         return Ok(match reads {
@@ -163,6 +178,7 @@ pub fn storage_of(
         });
     };
     let storage = PyStorage::new(storage.into_bound(py))?;
+    let storage = if cached { storage.identified(py)? } else { storage };
     let reads = reads.unwrap_or(Reads::Own(storage.reads()));
     // One that serves one read at a time may belong to the thread that asks, as connections of sqlite3 do.
     let is_bound = reads.each() == 1 && !(storage.abilities.says_reads && storage.reads() > 1);
@@ -260,7 +276,7 @@ impl Storage for Interruptible {
 
 impl Storage for PyStorage {
     fn identity(&self) -> Option<StorageIdentity> {
-        Some(self.identity.clone())
+        self.identity.clone()
     }
 
     fn concurrent_reads(&self) -> Option<usize> {

@@ -18,7 +18,7 @@ use crate::cache::{Cache, cache_of};
 use crate::caller_stream::caller_stream;
 use crate::iceberg::Form;
 use crate::job::JobPlan;
-use crate::storage::{Reads, storage_of, table_storage};
+use crate::storage::{Reads, storage_for, storage_of, table_storage};
 use crate::stream::{Batch, BatchStream, warn};
 use crate::view::{Options, Place, View, decoding_of};
 
@@ -44,7 +44,7 @@ impl Table {
     #[staticmethod]
     fn open(py: Python<'_>, opening: Opening, format: Option<&str>) -> PyResult<Table> {
         let Opening { path, storage, moved, allowed, limits, reads, keys, cache } = opening;
-        let storage = storage_of(py, storage, reads)?;
+        let storage = storage_for(py, storage, reads, cache.is_some())?;
         let storage = detached(py, || table_storage(storage, &path, moved, allowed))?;
         let decoding = decoding_of(limits, keys).with_cache(cache_of(cache));
         Table::warned(py, detached(py, || FORMATS.open(&path, format, storage, decoding))?)

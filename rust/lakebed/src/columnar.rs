@@ -48,6 +48,11 @@ impl Decoding {
         Decoding { cache, ..self }
     }
 
+    /// Whether something keeps decoded columns.
+    pub fn has_cache(&self) -> bool {
+        self.cache.is_some()
+    }
+
     /// The same for what is there of a file.
     pub(crate) fn of_part(&self, part: Option<&Part>) -> Decoding {
         Decoding { range: part.and_then(Part::range).cloned(), ..self.clone() }
