@@ -53,6 +53,18 @@ def paimon(folder: Path, *names: str, **options: str) -> Table:
     return table
 
 
+def either(format_: str, folder: Path, *names: str) -> Table:
+    """A table of that format with files of these names, in the folder where the format has them."""
+    make, within = (paimon, "bucket-0") if format_ == "paimon" else (iceberg, "data")
+    return make(folder, *(f"{within}/{name}.parquet" for name in names))
+
+
+def manifests_of(table: Table) -> list[Path]:
+    """The manifests in a table's folder."""
+    folder = Path(table.location)
+    return [*folder.glob("manifest/manifest-[!l]*"), *folder.glob("metadata/*-m*.avro")]
+
+
 def shared(folder: Path, of_paimon: str, of_iceberg: str) -> Table:
     """A Paimon table in whose folder an Iceberg table is too: other writers make that, lakebed does not."""
     iceberg(folder, of_iceberg)

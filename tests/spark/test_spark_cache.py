@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import pickle
-from pathlib import Path
 
 import pytest
-from small_tables import iceberg, paimon
+from small_tables import either, manifests_of
 
 import lakebed
 import lakebed.spark as ls
@@ -23,13 +22,7 @@ VIEWS = ("files", "entries", "plan", "partitions")
 
 @pytest.fixture(params=["paimon", "iceberg"])
 def table(request, tmp_path) -> lakebed.Table:
-    make, folder = (paimon, "bucket-0") if request.param == "paimon" else (iceberg, "data")
-    return make(tmp_path / "table", *(f"{folder}/{name}.parquet" for name in "abc"))
-
-
-def manifests_of(table: lakebed.Table) -> list[Path]:
-    folder = Path(table.location)
-    return [*folder.glob("manifest/manifest-[!l]*"), *folder.glob("metadata/*-m*.avro")]
+    return either(request.param, tmp_path / "table", *"abc")
 
 
 def test_what_executors_kept_they_do_not_read_again(spark, table, tmp_path):

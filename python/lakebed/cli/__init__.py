@@ -55,7 +55,7 @@ class _Group(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The commands by what they are about, with the first line of each one's help."""
+        """The commands by what they are about, each with a few words."""
         for title, lines in SECTIONS.items():
             with formatter.section(title):
                 formatter.write_dl(list(lines.items()))

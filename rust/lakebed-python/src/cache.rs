@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use lakebed::cache::{self, CacheSettings};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{IntoPyDict, PyDict, PyTuple};
 
 use crate::boundary::detached;
 
@@ -40,15 +40,16 @@ impl Cache {
 
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let found = detached(py, || self.0.stats())?;
-        let stats = PyDict::new(py);
-        stats.set_item("memory_hits", found.memory_hits)?;
-        stats.set_item("disk_hits", found.disk_hits)?;
-        stats.set_item("misses", found.misses)?;
-        stats.set_item("damaged", found.damaged)?;
-        stats.set_item("failed_writes", found.failed_writes)?;
-        stats.set_item("memory_bytes", found.memory_bytes)?;
-        stats.set_item("disk_bytes", found.disk_bytes)?;
-        Ok(stats)
+        let stats = [
+            ("memory_hits", found.memory_hits),
+            ("disk_hits", found.disk_hits),
+            ("misses", found.misses),
+            ("damaged", found.damaged),
+            ("failed_writes", found.failed_writes),
+            ("memory_bytes", found.memory_bytes),
+            ("disk_bytes", found.disk_bytes),
+        ];
+        stats.into_py_dict(py)
     }
 
     fn clear(&self, py: Python<'_>) -> PyResult<()> {

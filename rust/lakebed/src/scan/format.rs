@@ -122,7 +122,8 @@ pub(crate) trait Format: LakeTable + Clone + 'static {
         None
     }
 
-    /// The content of a manifest, as a cache has it too, or its header and those blocks that may have entries which the program keeps.
+    /// The content of a manifest, as a cache has it too, or its header and those blocks that may have entries which the
+    /// program keeps.
     ///
     /// # Errors
     /// Those of the storage; `Limit`; `Mismatch` and `Truncated` for another size than is recorded.
