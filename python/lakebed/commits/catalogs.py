@@ -6,7 +6,6 @@ import random
 import time
 from collections.abc import Callable
 from copy import copy
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from lakebed import _native
@@ -50,13 +49,15 @@ def commit_through(table: Table, stage: Callable[[Table], StagedCommit | None]) 
     table = table.refresh()
     retries = table.properties.get("commit.retry.num-retries", "")
     attempts = (int(retries) if retries.isdecimal() else _RETRIES) + 1
+    from lakebed.table import table_of
+
     attempt = 0
     while (staged := stage(table)) is not None:
         attempt += 1
         before = _entry(table).path
         answer = _offered(_entry(table), staged)
         if not isinstance(answer, Exception):
-            return _at(table, answer), before
+            return table_of(*table.opening.at(answer, table.core)), before
         error = answer
         table, made = _after(error, table, staged)
         if made:
@@ -67,14 +68,6 @@ def commit_through(table: Table, stage: Callable[[Table], StagedCommit | None]) 
             raise CommitConflictError(message, kind="conflict", path=path, retryable=True)
         time.sleep(random.uniform(0, min(_LONGEST_WAIT, 0.004 * 2 ** min(attempt, 10))))
     return table, None
-
-
-def _at(table: Table, entry: Entry) -> Table:
-    """The same table at another entry of its catalog."""
-    from lakebed.table import table_of
-
-    opening = replace(table.opening, entry=entry, path=entry.path)
-    return table_of(opening.core(table.format, table.branch), opening)
 
 
 def _offered(entry: Entry, staged: StagedCommit) -> IcebergEntry | Exception:

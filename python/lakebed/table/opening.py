@@ -79,7 +79,11 @@ class Opening:
         newest = entry.newest()
         if isinstance(self.storage, FileIOStorage) and isinstance(newest.storage, FileIOStorage):
             self.storage.renew(newest.storage)
-        opening = replace(self, entry=newest, path=newest.path)
         if newest.path == entry.path:
-            return table.refreshed(), opening
+            return table.refreshed(), replace(self, entry=newest, path=newest.path)
+        return self.at(newest, table)
+
+    def at(self, entry: Entry, table: _native.Table) -> tuple[_native.Table, Opening]:
+        """The table at another entry of its catalog, and how that was opened. Raises: as `open_table`."""
+        opening = replace(self, entry=entry, path=entry.path)
         return opening.core(table.format, table.branch), opening
