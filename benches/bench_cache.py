@@ -10,8 +10,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -19,6 +18,7 @@ from uuid import uuid4
 import jobs_tables
 import pyarrow as pa
 import suite
+from corpus import restored
 from delayed import DelayedFileSystem
 
 import lakebed
@@ -96,7 +96,9 @@ def late(path: Path, options: argparse.Namespace) -> None:
     cold = timed(options.rounds, lambda: planned(None))
     planned(cache)
     warm = timed(options.rounds, lambda: planned(cache))
-    with as_it_was(path):
+    hints = (path / "metadata" / "version-hint.text", path / "snapshot" / "LATEST")
+    hint = next(file for file in hints if file.exists())
+    with restored(hint, lambda: filter(Path.is_dir, path.iterdir())):
         after = timed(options.rounds, lambda: planned(cache), lambda: commit(path))
     print(f"\n| {options.delay:g} ms a request | s | cold / this |\n|---|---:|---:|")
     for name, seconds in (("cold", cold), ("warm", warm), ("warm, after a commit", after)):
@@ -110,22 +112,6 @@ def commit(path: Path) -> None:
     file = table.files(columns=[*COLUMNS, *bucket], limit=1).to_arrow()
     beside = file["file_path"][0].as_py().rpartition("/")[0]
     table.append_files(file.set_column(0, "file_path", pa.array([f"{beside}/{uuid4()}.parquet"])))
-
-
-@contextmanager
-def as_it_was(path: Path) -> Iterator[None]:
-    """Removes what was committed, and has the hints as they were."""
-    hints = {
-        file: file.read_bytes() for file in (*path.glob("*/version-hint.text"), *path.glob("snapshot/*EST"))
-    }
-    before = set(path.rglob("*"))
-    try:
-        yield
-    finally:
-        for file in set(path.rglob("*")) - before:
-            file.unlink()
-        for file, content in hints.items():
-            file.write_bytes(content)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

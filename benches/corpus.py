@@ -130,10 +130,12 @@ def in_place(folder: Path, write: Callable[[Path], object]) -> Path:
 def restored(hint: Path, folders: Callable[[], Iterable[Path]]) -> Iterator[None]:
     """Takes away what was written to the folders of a table meanwhile, and gives its hint the text before."""
     before, text = _files(folders()), hint.read_text()
-    yield
-    hint.write_text(text)
-    for path in _files(folders()) - before:
-        Path(path).unlink()
+    try:
+        yield
+    finally:
+        hint.write_text(text)
+        for path in _files(folders()) - before:
+            Path(path).unlink()
 
 
 def _files(folders: Iterable[Path]) -> set[str]:

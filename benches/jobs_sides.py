@@ -137,9 +137,13 @@ def _spark(root: Path, _snapshots: int, task: str, spark: Any) -> Found:
 
     table = lakebed.spark.open_table(spark, str(root))
     if task == "orphans":
-        listed = spark.read.parquet(str(root / "listing.parquet"))
-        return table.orphans(listing=listed).count(), None
+        return table.orphans(listing=listing(root, spark)).count(), None
     return getattr(table, task)().count(), None
+
+
+def listing(root: Path, spark: Any) -> Any:
+    """What is in the table's folders, as a DataFrame."""
+    return spark.read.parquet(str(root / "listing.parquet"))
 
 
 def _iceberg(root: Path, snapshots: int, task: str, spark: Any) -> Found:
@@ -148,8 +152,7 @@ def _iceberg(root: Path, snapshots: int, task: str, spark: Any) -> Found:
     if task == "partitions":
         return len(spark.sql(f"SELECT * FROM h.{root.parent.name}.{root.name}.partitions").collect()), None
     if task == "orphans":
-        listed = spark.read.parquet(str(root / "listing.parquet"))
-        listed = listed.selectExpr("path AS file_path", "modified AS last_modified")
+        listed = listing(root, spark).selectExpr("path AS file_path", "modified AS last_modified")
         listed.createOrReplaceTempView("listing")
         call = f"table => '{root.parent.name}.{root.name}', file_list_view => 'listing', dry_run => true"
         return len(spark.sql(f"CALL h.system.remove_orphan_files({call})").collect()), None

@@ -54,20 +54,16 @@ def _find(root: Path, side: str, spark: Any) -> int:
     if side == "lakebed":
         scan = lakebed.open_table(root).orphans(listing=pads.dataset(root / "listing.parquet"))
         return sum(batch.num_rows for batch in scan.to_arrow_batch_reader())
-    return ls.orphans(spark, str(root), listing=_listing(root, spark)).count()
+    return ls.orphans(spark, str(root), listing=jobs_sides.listing(root, spark)).count()
 
 
 def _iceberg(root: Path, spark: Any, dry_run: str) -> int:
     """Iceberg's procedure by the same listing."""
-    listed = _listing(root, spark).selectExpr("path AS file_path", "modified AS last_modified")
+    listed = jobs_sides.listing(root, spark).selectExpr("path AS file_path", "modified AS last_modified")
     listed.createOrReplaceTempView("listing")
     table = f"{root.parent.name}.{root.name}"
     call = f"table => '{table}', file_list_view => 'listing', dry_run => {dry_run}"
     return int(spark.sql(f"CALL h.system.remove_orphan_files({call})").count())
-
-
-def _listing(root: Path, spark: Any) -> Any:
-    return spark.read.parquet(str(root / "listing.parquet"))
 
 
 def _remove(root: Path, side: str, spark: Any, plan: Path, log: Path) -> int:
@@ -82,7 +78,7 @@ def _remove(root: Path, side: str, spark: Any, plan: Path, log: Path) -> int:
         table = lakebed.open_table(root)
         done = lakebed.apply(plan, table, log=log, listing=listing, files_per_second=_FAST)
         return done.counts["removed"]
-    rows, listing = spark.read.parquet(str(plan)), _listing(root, spark)
+    rows, listing = spark.read.parquet(str(plan)), jobs_sides.listing(root, spark)
     done = ls.apply(spark, rows, str(root), log=log, listing=listing, files_per_second=_FAST)
     return int(done.filter("outcome = 'removed'").count())
 

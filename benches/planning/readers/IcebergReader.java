@@ -26,20 +26,7 @@ public final class IcebergReader {
   private IcebergReader() {}
 
   public static void main(String[] arguments) throws Exception {
-    String version = "{\"version\": \"" + IcebergBuild.version() + "\"";
-    if (arguments[1].equals("--version")) {
-      System.out.println(version + ", \"formats\": [\"iceberg\"]}");
-      return;
-    }
-    int warmUps = Integer.parseInt(arguments[0]);
-    for (int run = 0; run < warmUps; run++) {
-      answer(arguments[1], arguments[3]);
-    }
-    long start = System.nanoTime();
-    String answer = answer(arguments[1], arguments[3]);
-    double seconds = (System.nanoTime() - start) / 1e9;
-    System.out.printf("%s, %s, \"seconds\": %.6f, \"runs\": %d}%n", version, answer, seconds, warmUps + 1);
-    System.exit(0);
+    Protocol.serve(arguments, "iceberg", IcebergBuild.version(), IcebergReader::answer);
   }
 
   private static String answer(String path, String task) throws Exception {

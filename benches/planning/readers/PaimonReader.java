@@ -22,20 +22,7 @@ public final class PaimonReader {
   public static void main(String[] arguments) throws Exception {
     String jar = Path.of(FileStoreTable.class.getProtectionDomain().getCodeSource().getLocation().toURI())
         .getFileName().toString();
-    String version = "{\"version\": \"" + jar.replaceAll("^paimon-bundle-|\\.jar$", "") + "\"";
-    if (arguments[1].equals("--version")) {
-      System.out.println(version + ", \"formats\": [\"paimon\"]}");
-      return;
-    }
-    int warmUps = Integer.parseInt(arguments[0]);
-    for (int run = 0; run < warmUps; run++) {
-      answer(arguments[1], arguments[3]);
-    }
-    long start = System.nanoTime();
-    String answer = answer(arguments[1], arguments[3]);
-    double seconds = (System.nanoTime() - start) / 1e9;
-    System.out.printf("%s, %s, \"seconds\": %.6f, \"runs\": %d}%n", version, answer, seconds, warmUps + 1);
-    System.exit(0);
+    Protocol.serve(arguments, "paimon", jar.replaceAll("^paimon-bundle-|\\.jar$", ""), PaimonReader::answer);
   }
 
   private static String answer(String path, String task) {

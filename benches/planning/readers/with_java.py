@@ -29,9 +29,12 @@ def main() -> None:
 
 
 def _class_path(format_: str, name: str) -> str:
-    """Classes and jars: compiled and fetched once, for as long as neither source nor versions change."""
-    pom, source = HERE.parents[2] / "tests" / "engines" / f"{format_}.xml", HERE / f"{name}.java"
-    digest = hashlib.sha256(pom.read_bytes() + source.read_bytes()).hexdigest()
+    """Classes and jars: compiled and fetched once, for as long as neither sources nor versions change."""
+    pom, sources = (
+        HERE.parents[2] / "tests" / "engines" / f"{format_}.xml",
+        (HERE / f"{name}.java", HERE / "Protocol.java"),
+    )
+    digest = hashlib.sha256(b"".join(file.read_bytes() for file in (pom, *sources))).hexdigest()
     folder = BUILT / f"{format_}-{digest[:16]}"
     kept = folder / "classpath"
     if not kept.exists():
@@ -39,7 +42,8 @@ def _class_path(format_: str, name: str) -> str:
         jars = folder / "jars"
         goal = ["dependency:build-classpath", f"-Dmdep.outputFile={jars}"]
         subprocess.run(["mvn", "-q", "-B", "-f", str(pom), *goal], check=True, stdout=sys.stderr)
-        compiled = ["javac", "-nowarn", "-proc:none", "-d", str(folder), "-cp", jars.read_text(), str(source)]
+        compiled = ["javac", "-nowarn", "-proc:none", "-d", str(folder), "-cp", jars.read_text()]
+        compiled += map(str, sources)
         subprocess.run(compiled, check=True)
         kept.write_text(f"{folder}:{jars.read_text()}")
     return kept.read_text()
