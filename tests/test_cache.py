@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import pickle
 import random
 import shutil
@@ -267,6 +268,16 @@ def test_a_folder_that_others_may_use_is_refused(tmp_path):
             lakebed.Cache(folder=tmp_path / other)
     with pytest.raises(OSError, match="No such file or directory"):
         lakebed.Cache(folder=tmp_path / "no" / "parent")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives a folder to another user")
+def test_a_folder_of_another_user_is_refused(tmp_path):
+    folder = tmp_path / "cache"
+    lakebed.Cache(folder=folder)
+    os.chown(folder, 12345, -1)
+    with pytest.raises(LocationError, match="this one belongs to another"):
+        lakebed.Cache(folder=folder)
+    assert not list(folder.iterdir())
 
 
 def test_a_cache_shows_and_pickles_its_settings(tmp_path):

@@ -40,19 +40,23 @@ def test_a_folder_is_at_what_was_committed_since(
     assert (table.snapshot_id, pinned.snapshot_id) == (first.snapshot_id,) * 2
 
 
+def whole(storage: CountingStorage) -> list[str]:
+    """The metadata files of which more than one byte was read; others were asked for, and are not there."""
+    read = [Path(path) for path, _, end in storage.reads if path.endswith(".json") and end != 1]
+    return [path.name for path in read if path.exists()]
+
+
 def test_the_metadata_that_is_still_current_is_not_read_again(tmp_path: Path) -> None:
     made = lakebed.create_table(tmp_path / "t", COLUMNS, "iceberg").append_files(file("1"))
     storage = CountingStorage()
     table = lakebed.open_table(str(tmp_path / "t"), storage=storage)
     storage.forget()
     assert table.refresh().snapshot_id == made.snapshot_id
-    whole = [path for path, _, end in storage.reads if path.endswith(".json") and end != 1]
-    assert (whole, storage.listings) == ([], [])
+    assert (whole(storage), storage.listings) == ([], [])
     made = made.append_files(file("2"))
     storage.forget()
     assert table.refresh().snapshot_id == made.snapshot_id
-    whole = [Path(path).name for path, _, end in storage.reads if path.endswith(".json") and end != 1]
-    assert whole == ["v3.metadata.json"]
+    assert whole(storage) == ["v3.metadata.json"]
 
 
 def test_a_file_that_is_named_stays_the_newest(tmp_path: Path) -> None:

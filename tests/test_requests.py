@@ -66,7 +66,7 @@ OF_TABLES = [
 LONG_AGO = datetime(2020, 1, 1, tzinfo=timezone.utc)
 LISTED = {"path": [str(file) for file in OF_TABLES], "modified": [LONG_AGO] * len(OF_TABLES)}
 WITHOUT_ROWS = ("files(limit=0)", "orphans(listing=…)", "expire_plan(older_than=…)", "verify()")
-OPENING = {"paimon": (4, 1), "iceberg": (9, 1)}
+OPENING = {"paimon": (5, 1), "iceberg": (8, 1)}
 CALLS = {
     "paimon": [
         Call("files()", 12),

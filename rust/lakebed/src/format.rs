@@ -8,21 +8,25 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::reach::OtherReach;
 use crate::scan::{Format as _, read_job};
 use crate::storage::Storage;
-use crate::table::LakeTable;
-#[cfg(any(test, feature = "toy"))]
-use crate::toy;
+use crate::table::{HintAhead, LakeTable};
 use crate::{iceberg, paimon};
+#[cfg(any(test, feature = "toy"))]
+use crate::{table::hint_ahead, toy};
 
-/// Opens the table at a location; `TableNotFound` where there is none of the format.
-pub type Open<T = dyn LakeTable> = fn(&str, Arc<dyn Storage>, Decoding) -> Result<Box<T>>;
+/// Opens the table at a location, from the bytes of its hint; `TableNotFound` where there is none of the format.
+type Open = fn(&str, Arc<dyn Storage>, Decoding, HintAhead) -> Result<Box<dyn LakeTable>>;
+/// What the table at a location names; the errors of [`Formats::open`].
+type Reach = fn(&str, Arc<dyn Storage>, Decoding) -> Result<Box<dyn OtherReach>>;
 
 /// A table format.
 #[derive(Clone, Copy)]
 pub struct Format {
     /// Its name.
     pub name: &'static str,
+    /// Begins to read the hint of the table at a location, while so many other requests are made.
+    pub(crate) hint: fn(&str, &Arc<dyn Storage>, usize) -> HintAhead,
     /// How its tables are opened.
-    pub open: Open,
+    pub(crate) open: Open,
     /// A folder that all its tables have.
     pub folder: &'static str,
     /// Whether a location with this folder is a table for `open`, even a damaged one. Lists the folder; reads
@@ -33,8 +37,8 @@ pub struct Format {
     /// Whether the name of a location is that of a file with which tables are opened, rather than of a
     /// folder.
     pub is_file: fn(&str) -> bool,
-    /// What the table at a location names, in its newest version; the errors of `open`.
-    pub(crate) reach: Open<dyn OtherReach>,
+    /// What the table at a location names, in its newest version.
+    pub(crate) reach: Reach,
     /// How a job of its scans is read.
     pub job: ReadJob,
 }
@@ -46,7 +50,10 @@ pub struct Formats(pub &'static [Format]);
 pub const FORMATS: Formats = Formats(&[
     Format {
         name: "paimon",
-        open: |location, storage, decoding| Ok(Box::new(paimon::Table::open(location, storage, decoding)?)),
+        hint: paimon::Table::hint,
+        open: |location, storage, decoding, hint| {
+            Ok(Box::new(paimon::Table::open_hinted(location, storage, decoding, hint)?))
+        },
         folder: paimon::paths::SCHEMA_FOLDER,
         is_table: paimon::Table::is_at,
         names_table: |name| !paimon::paths::schema_ids(&[name]).is_empty(),
@@ -58,7 +65,10 @@ pub const FORMATS: Formats = Formats(&[
     },
     Format {
         name: "iceberg",
-        open: |location, storage, decoding| Ok(Box::new(iceberg::Table::open(location, storage, decoding)?)),
+        hint: iceberg::discovery::hint,
+        open: |location, storage, decoding, hint| {
+            Ok(Box::new(iceberg::Table::open_hinted(location, storage, decoding, hint)?))
+        },
         folder: iceberg::discovery::FOLDER,
         is_table: iceberg::discovery::is_table,
         names_table: iceberg::discovery::names_table,
@@ -71,7 +81,10 @@ pub const FORMATS: Formats = Formats(&[
     #[cfg(any(test, feature = "toy"))]
     Format {
         name: "toy",
-        open: |location, storage, decoding| Ok(Box::new(toy::ToyTable::open(location, storage, decoding)?)),
+        hint: |_, storage, others| hint_ahead(storage, others, None),
+        open: |location, storage, decoding, _| {
+            Ok(Box::new(toy::ToyTable::open(location, storage, decoding)?))
+        },
         folder: toy::FOLDER,
         is_table: toy::ToyTable::is_at,
         names_table: |name| name == toy::FILE,
@@ -84,7 +97,8 @@ pub const FORMATS: Formats = Formats(&[
 ]);
 
 impl Formats {
-    /// Opens the table at `location`, in the named format or else the one that is detected.
+    /// Opens the table at `location`, in the named format or else the one that is detected. Where reads wait for a
+    /// network, the hints of all formats are read at once.
     ///
     /// # Errors
     /// `TableNotFound`, with what was looked for; `Location` for a pipe or a device; `Argument` for an
@@ -100,11 +114,21 @@ impl Formats {
             self.0.iter().filter(|known| format.is_none_or(|name| known.name == name)).collect();
         // A file is not searched for a table's folders.
         wanted.sort_by_key(|known| !(known.is_file)(location));
+        // One request is made beside those for the hints, and for a file no hint is read before it is asked for.
+        let is_file = wanted.iter().any(|known| (known.is_file)(location));
+        let others = |at: usize| if is_file { usize::MAX } else { at + 1 };
+        let hints = wanted.iter().enumerate().map(|(at, known)| (known.hint)(location, &storage, others(at)));
+        let hints: Vec<HintAhead> = hints.collect();
         let mut not_found = Vec::new();
-        for format in wanted {
-            match (format.open)(location, Arc::clone(&storage), decoding.clone()) {
+        let mut tried = wanted.into_iter().zip(hints);
+        for (format, hint) in tried.by_ref() {
+            match (format.open)(location, Arc::clone(&storage), decoding.clone(), hint) {
                 Err(error) if error.kind() == ErrorKind::TableNotFound => not_found.push(error),
-                opened => return opened,
+                opened => {
+                    // No request is left behind.
+                    tried.try_for_each(|(_, hint)| hint.end(storage.as_ref()))?;
+                    return opened;
+                }
             }
         }
         if !not_found.is_empty()

@@ -12,10 +12,11 @@ use crate::columnar::Decoding;
 use crate::distributed::Distributed;
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
+use crate::pipeline::Ahead;
 use crate::repair::WrongHint;
 use crate::rewrite_paths::RewritePaths;
 use crate::scan::ScanOptions;
-use crate::storage::{Storage, read_recorded};
+use crate::storage::{Storage, read_hint, read_recorded};
 use crate::view::{
     Compaction, TableColumn, View, column_metrics, compaction_plan, filtered, overlap, totals,
 };
@@ -89,6 +90,16 @@ impl TableCore {
 }
 
 /// How manifests of tables are decoded, within limits that no file exceeds.
+/// The first bytes of the file that says which version of a table is the newest, if it has one, read ahead.
+pub(crate) type HintAhead = Ahead<Result<Option<Buffer>>>;
+
+/// Begins to read a hint, while so many `others` are asked for; `None` for a table that has none.
+pub(crate) fn hint_ahead(storage: &Arc<dyn Storage>, others: usize, path: Option<String>) -> HintAhead {
+    let Some(path) = path else { return Ahead::known(Ok(None)) };
+    let reading = Arc::clone(storage);
+    Ahead::begin(storage.as_ref(), others, move || read_hint(reading.as_ref(), &path))
+}
+
 pub(crate) fn capped(decoding: impl Into<Decoding>) -> Decoding {
     let mut decoding = decoding.into();
     decoding.limits = decoding.limits.capped();

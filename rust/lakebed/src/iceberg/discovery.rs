@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use arrow_buffer::Buffer;
 use lakebed_avro::Limits;
 
 use super::metadata::{MetadataFile, TableMetadata, WantedElements};
@@ -11,7 +12,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
 use crate::pipeline::read_each;
 use crate::repair::WrongHint;
-use crate::storage::{MAX_HINT_BYTES, Storage, present};
+use crate::storage::{Storage, present, read_hint};
+use crate::table::{HintAhead, hint_ahead};
 
 /// The folder of a table's metadata files.
 pub const FOLDER: &str = "metadata";
@@ -24,6 +26,14 @@ pub(crate) const ENDINGS: [&str; 3] = [".metadata.json", ".gz.metadata.json", ".
 /// How many names a message lists.
 const NAMES_SHOWN: usize = 3;
 
+/// Begins to read the hint of the table at `location`, while so many other requests are made. A metadata file has
+/// none.
+pub(crate) fn hint(location: &str, storage: &Arc<dyn Storage>, others: usize) -> HintAhead {
+    let folder = location.trim_end_matches('/');
+    let path = (!is_metadata_file(location)).then(|| format!("{folder}/{FOLDER}/{HINT}"));
+    hint_ahead(storage, others, path)
+}
+
 /// The current metadata file of the table at `location`: its folder, or a metadata file, which is then the
 /// one.
 ///
@@ -35,8 +45,8 @@ const NAMES_SHOWN: usize = 3;
 /// A note is added where the names look like a catalog's, since only the catalog knows which version is
 /// current.
 ///
-/// Reads the hint and one byte of each file that is looked for; lists the folder where there is no hint.
-/// `open` reads the file, and each of several with the same version.
+/// Reads each file that is looked for by `open`, all of a version and the next at once; lists the folder where there
+/// is no hint.
 ///
 /// # Errors
 /// `TableNotFound` where there is no such file, with what was looked for; `Missing` for a hint at a version
@@ -44,7 +54,8 @@ const NAMES_SHOWN: usize = 3;
 pub fn current_metadata(
     location: &str,
     storage: &Arc<dyn Storage>,
-    open: impl Fn(&str) -> Result<MetadataFile>,
+    hint: HintAhead,
+    open: impl Fn(&str) -> Result<MetadataFile> + Send + Sync + 'static,
     notes: &Notes,
 ) -> Result<MetadataFile> {
     if is_metadata_file(location) {
@@ -57,11 +68,12 @@ pub fn current_metadata(
         };
     }
     let folder = Folder { path: format!("{location}/{FOLDER}"), storage };
-    match folder.hinted()? {
-        Some(path) => open(&path),
+    let open = Arc::new(open);
+    match folder.hinted(hint.result(storage.as_ref())??, &open)? {
+        Some(file) => Ok(file),
         None => match folder.candidates(storage.list(&folder.path)?)? {
             FolderListing::Files(paths, versions) => {
-                let file = newest(paths, open)?;
+                let file = newest(paths, open.as_ref())?;
                 if versions > 1 && !is_numbered_by_engine(file.path()) {
                     notes.add(guessed(file.path(), versions));
                 }
@@ -79,14 +91,13 @@ pub fn current_metadata(
 /// Those of the storage.
 pub(super) fn wrong_hint(location: &str, storage: &Arc<dyn Storage>) -> Result<Option<WrongHint>> {
     let folder = Folder { path: format!("{location}/{FOLDER}"), storage };
-    let problem = match folder.hinted() {
+    let Some(said) = read_hint(storage.as_ref(), &folder.file(HINT))? else { return Ok(None) };
+    let problem = match folder.hinted(Some(said.clone()), &folder.is_there()) {
         Ok(Some(_)) => return Ok(None),
         Ok(None) => "it does not name an existing metadata file".to_owned(),
         Err(error) if error.kind() == ErrorKind::Missing => error.message().to_owned(),
         Err(error) => return Err(error),
     };
-    let path = folder.file(HINT);
-    let Some(said) = present(storage.read_range(&path, 0, MAX_HINT_BYTES))? else { return Ok(None) };
     let said = String::from_utf8_lossy(&said).trim().parse::<u64>();
     if said == Ok(0) {
         return Ok(None);
@@ -98,7 +109,11 @@ pub(super) fn wrong_hint(location: &str, storage: &Arc<dyn Storage>) -> Result<O
         }
         _ => None,
     };
-    Ok(Some(WrongHint { path, problem, text: text.flatten().map(|highest| highest.to_string()) }))
+    Ok(Some(WrongHint {
+        path: folder.file(HINT),
+        problem,
+        text: text.flatten().map(|highest| highest.to_string()),
+    }))
 }
 
 /// Whether [`current_metadata`] finds a file in the folder `location`, or whether there should be one, and it is
@@ -116,7 +131,8 @@ pub fn is_table(location: &str, storage: &Arc<dyn Storage>) -> Result<bool> {
         let open = |path: &String| MetadataFile::open(path, Arc::clone(storage), Limits::DEFAULT);
         return Ok(has_manifests || !paths.iter().any(|path| open(path).is_ok_and(|file| file.is_view())));
     }
-    match has_hint.then(|| folder.hinted()) {
+    let hinted = || folder.hinted(read_hint(storage.as_ref(), &folder.file(HINT))?, &folder.is_there());
+    match has_hint.then(hinted) {
         None => Ok(false),
         Some(Err(error)) if error.kind() == ErrorKind::Missing => Ok(true),
         Some(hinted) => Ok(hinted?.is_some()),
@@ -147,6 +163,11 @@ pub fn names_table(name: &str) -> bool {
 /// Where the metadata folder has no metadata file itself, at most this many of its subfolders are listed.
 const MAX_FOLDERS: usize = 16;
 
+/// Opens the file at a path; `Missing` where there is none.
+trait Open<T>: Fn(&str) -> Result<T> + Send + Sync + 'static {}
+
+impl<T, F: Fn(&str) -> Result<T> + Send + Sync + 'static> Open<T> for F {}
+
 /// The folder of a table's metadata.
 struct Folder<'s> {
     path: String,
@@ -166,75 +187,89 @@ impl Folder<'_> {
         format!("{}/{name}", self.path)
     }
 
-    /// The first of the files that exists; all are requested at once.
-    fn first(&self, names: impl Iterator<Item = String>) -> Result<Option<String>> {
-        Ok(self.firsts(vec![names.collect()])?.pop().flatten())
+    /// What reads one byte of a file.
+    fn is_there(&self) -> Arc<impl Open<Buffer> + use<>> {
+        let storage = Arc::clone(self.storage);
+        Arc::new(move |path: &str| storage.read_range(path, 0, 1))
     }
 
-    /// For each row of files the first that exists; all are requested at once.
-    fn firsts(&self, rows: Vec<Vec<String>>) -> Result<Vec<Option<String>>> {
+    /// The first of the files that exists; all are opened at once.
+    fn first<T: Send + 'static>(
+        &self,
+        names: impl Iterator<Item = String>,
+        open: &Arc<impl Open<T>>,
+    ) -> Result<Option<T>> {
+        Ok(self.firsts(vec![names.collect()], open)?.pop().flatten())
+    }
+
+    /// For each row of files the first that exists; all are opened at once.
+    fn firsts<T: Send + 'static>(
+        &self,
+        rows: Vec<Vec<String>>,
+        open: &Arc<impl Open<T>>,
+    ) -> Result<Vec<Option<T>>> {
         let paths: Vec<String> = rows.iter().flatten().map(|name| self.file(name)).collect();
+        let open = Arc::clone(open);
         // Files after the first existing one do not matter, nor do their errors.
-        let exists = |storage: &dyn Storage, path: &String| Ok(present(storage.read_range(path, 0, 1)));
-        let mut found = paths.clone().into_iter().zip(read_each(self.storage, paths, 1, exists)?);
+        let found = move |_: &dyn Storage, path: &String| Ok(present(open(path)));
+        let mut found = read_each(self.storage, paths, 1, found)?.into_iter();
         let first = |row: Vec<String>| {
-            let mut first = Ok(None);
-            for (path, exists) in found.by_ref().take(row.len()) {
-                if matches!(first, Ok(None)) {
-                    first = exists.map(|bytes| bytes.map(|_| path));
-                }
-            }
+            let mut row = found.by_ref().take(row.len());
+            let first = row.find_map(Result::transpose).transpose();
+            row.for_each(drop);
             first
         };
         rows.into_iter().map(first).collect()
     }
 
-    /// The file that the hint leads to; `None` without a hint, or with one that names nothing.
-    fn hinted(&self) -> Result<Option<String>> {
-        let hint = self.file(HINT);
-        let Some(bytes) = present(self.storage.read_range(&hint, 0, MAX_HINT_BYTES))? else {
-            return Ok(None);
-        };
+    /// The file that the hint of these bytes leads to, by `open`; `None` without a hint, or with one that names
+    /// nothing.
+    fn hinted<T: Send + 'static>(&self, hint: Option<Buffer>, open: &Arc<impl Open<T>>) -> Result<Option<T>> {
+        let Some(bytes) = hint else { return Ok(None) };
         let text = String::from_utf8_lossy(&bytes);
         let text = text.lines().next().unwrap_or_default().trim();
         if let Ok(version) = text.parse::<u64>() {
-            return self.latest_from(version).map_err(|error| error.in_file(&hint));
+            return self.latest_from(version, open);
         }
         let is_name = |letter: char| !matches!(letter, '/' | '\\') && !letter.is_control();
         if text.is_empty() || !text.chars().all(is_name) {
             return Ok(None);
         }
         if is_metadata_file(text) {
-            return self.first(std::iter::once(text.to_owned()));
+            return self.first(std::iter::once(text.to_owned()), open);
         }
-        self.first(ENDINGS.iter().map(|ending| format!("{text}{ending}")))
+        self.first(ENDINGS.iter().map(|ending| format!("{text}{ending}")), open)
     }
 
     /// The latest version from `hinted` on: the hint is written after the version, and may be out of date.
-    fn latest_from(&self, hinted: u64) -> Result<Option<String>> {
+    fn latest_from<T: Send + 'static>(&self, hinted: u64, open: &Arc<impl Open<T>>) -> Result<Option<T>> {
         let names =
             |version: u64| ENDINGS.iter().map(|ending| format!("v{version}{ending}")).collect::<Vec<_>>();
         let mut version = hinted;
-        let mut found =
-            self.firsts([Some(version), version.checked_add(1)].into_iter().flatten().map(names).collect())?;
+        let both = [Some(version), version.checked_add(1)].into_iter().flatten().map(names);
+        let mut found = self.firsts(both.collect(), open)?;
         let mut later = if found.len() > 1 { found.pop().flatten() } else { None };
-        let Some(mut path) = found.pop().flatten() else {
+        let Some(mut latest) = found.pop().flatten() else {
             let named = format!("v{hinted}{}", ENDINGS[0]);
             let message = format!(
                 "{HINT} says {hinted}, but there is no {named}: open the table through its catalog \
                 (--catalog NAME, or open_table(catalog.load_table(…))), or one of its metadata files"
             );
             // Engines write version 0 for a table without commits.
-            return if hinted == 0 { Ok(None) } else { Err(Error::new(ErrorKind::Missing, message)) };
+            return if hinted == 0 {
+                Ok(None)
+            } else {
+                Err(Error::new(ErrorKind::Missing, message).in_file(&self.file(HINT)))
+            };
         };
         while let Some(next) = later {
-            (version, path) = (version + 1, next);
+            (version, latest) = (version + 1, next);
             later = match version.checked_add(1) {
-                Some(next) => self.first(names(next).into_iter())?,
+                Some(next) => self.first(names(next).into_iter(), open)?,
                 None => None,
             };
         }
-        Ok(Some(path))
+        Ok(Some(latest))
     }
 
     /// The metadata files in the folder with these `names`.

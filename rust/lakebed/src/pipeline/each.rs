@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{Pipeline, Sink, Source, Width};
 use crate::error::Result;
-use crate::separate_thread::SeparateThread;
+use crate::separate_thread::{PendingResult, SeparateThread};
 use crate::storage::Storage;
 
 /// The result of `read` for each of `requests`, in their order, or the first error in that order. It is meant
@@ -84,12 +84,62 @@ pub(crate) fn both<A, B: Send + 'static>(
     first: impl FnOnce() -> Result<A>,
     second: impl FnOnce() -> B + Send + 'static,
 ) -> Result<(A, B)> {
-    if storage.concurrent_reads().is_none_or(|reads| reads < 2) {
-        return Ok((first()?, second()));
+    let second = Ahead::begin(storage, 1, second);
+    Ok((first()?, second.result(storage)?))
+}
+
+/// Work that begins at once on another thread where reads wait for a network, and else when its result is asked for.
+pub(crate) struct Ahead<T>(Begun<T>);
+
+enum Begun<T> {
+    There(SeparateThread, PendingResult<T>),
+    NotYet(Box<dyn FnOnce() -> T + Send>),
+}
+
+impl<T: Send + 'static> Ahead<T> {
+    /// Begins `work`, which makes one request at a time, unless the storage serves no more than `others` at once, which
+    /// are made meanwhile.
+    pub(crate) fn begin(
+        storage: &dyn Storage,
+        others: usize,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Ahead<T> {
+        if storage.concurrent_reads().is_none_or(|reads| reads <= others) {
+            return Ahead(Begun::NotYet(Box::new(work)));
+        }
+        let thread = SeparateThread::start();
+        let pending = thread.begin(work);
+        Ahead(Begun::There(thread, pending))
     }
-    let thread = SeparateThread::start();
-    let second = thread.begin(second);
-    let both = (first()?, second.wait(|| storage.interrupted())?);
-    thread.end();
-    Ok(both)
+
+    /// What need not be waited for.
+    pub(crate) fn known(result: T) -> Ahead<T> {
+        Ahead(Begun::NotYet(Box::new(|| result)))
+    }
+
+    /// Its result. Who drops it instead does not wait for the thread.
+    ///
+    /// # Errors
+    /// The interruption of who waits.
+    pub(crate) fn result(self, storage: &dyn Storage) -> Result<T> {
+        match self.0 {
+            Begun::NotYet(work) => Ok(work()),
+            Begun::There(thread, pending) => {
+                let result = pending.wait(|| storage.interrupted())?;
+                thread.end();
+                Ok(result)
+            }
+        }
+    }
+
+    /// Waits for what has begun, and begins nothing: the result is not needed.
+    ///
+    /// # Errors
+    /// The interruption of who waits.
+    pub(crate) fn end(self, storage: &dyn Storage) -> Result<()> {
+        match self.0 {
+            Begun::NotYet(_) => Ok(()),
+            begun => Ahead(begun).result(storage).map(drop),
+        }
+    }
 }

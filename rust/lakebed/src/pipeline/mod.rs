@@ -33,7 +33,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-pub(crate) use each::{both, each, read_each};
+pub(crate) use each::{Ahead, both, each, read_each};
 pub(crate) use kept::ReadCache;
 pub(crate) use levels::{FolderListing, Levels};
 use state::{NextPiece, State, ThreadJob, ThreadRole};

@@ -32,7 +32,7 @@ pub struct PlacingRules {
 
 /// The most bytes of a file that names a table's current version: the longest name of a file on most file systems, and
 /// a line break. A longer file is no such hint.
-pub(crate) const MAX_HINT_BYTES: u64 = 256;
+const MAX_HINT_BYTES: u64 = 256;
 
 /// The sum of recorded sizes \[bytes\], for bounds and statistics: sizes may be forged, and the largest number
 /// is what does not fit.
@@ -398,6 +398,14 @@ pub(crate) fn read_recorded(
         return Ok(bytes);
     }
     Err(Error::from(Limits::exceeded("max_file_bytes", most, found)).in_file(path))
+}
+
+/// The first bytes of a file that says which version is the newest; `None` without the file.
+///
+/// # Errors
+/// Those of the storage.
+pub(crate) fn read_hint(storage: &dyn Storage, path: &str) -> Result<Option<Buffer>> {
+    present(storage.read_range(path, 0, MAX_HINT_BYTES))
 }
 
 /// `None` for a missing file or folder.

@@ -11,6 +11,7 @@ use super::encoding::Utf8;
 use super::{TableMetadata, WantedElements};
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::without_nuls;
+use crate::separate_thread::{PendingResult, SeparateThread};
 use crate::storage::{Storage, read_recorded};
 
 /// How much of a file is read at a time; shorter files are read once and kept.
@@ -21,7 +22,8 @@ const ZSTANDARD: &[u8] = b"\x28\xb5\x2f\xfd";
 
 /// A `metadata.json`. It is never changed, so what was read of it stays true.
 ///
-/// Of a long file only the first piece is kept, and one more piece while it is read.
+/// Of a long file only the first piece is kept, and two more while it is read: the next one is read on another thread
+/// while one is parsed.
 #[derive(Clone)]
 pub struct MetadataFile {
     /// Its path; `None` for bytes that were given.
@@ -124,13 +126,12 @@ impl MetadataFile {
     /// # Errors
     /// `Unsupported` for a file that is compressed in another way.
     pub(super) fn text(&self) -> Result<Box<dyn Read + '_>> {
-        let pieces = FilePieces {
-            file: self,
-            piece: self.head.clone(),
-            at: 0,
-            end: self.head.len() as u64,
-            rest: self.rest.as_deref(),
-        };
+        let end = self.head.len() as u64;
+        let next = self
+            .rest
+            .as_ref()
+            .map(|storage| NextPiece::begin(SeparateThread::start(), storage, self.path(), end));
+        let pieces = FilePieces { piece: self.head.clone(), at: 0, end, next };
         let text = |bytes| Ok(Box::new(Utf8::new(bytes, self.limits)) as Box<dyn Read>);
         if self.head.starts_with(GZIP) {
             text(Box::new(MultiGzDecoder::new(pieces)))
@@ -145,26 +146,52 @@ impl MetadataFile {
 
 /// A file's bytes in order.
 struct FilePieces<'f> {
-    file: &'f MetadataFile,
     piece: Buffer,
     /// How much of the piece was read.
     at: usize,
     /// The end of the piece in the file.
     end: u64,
-    /// Reads the next pieces; `None` after the last.
-    rest: Option<&'f dyn Storage>,
+    /// `None` after the last piece.
+    next: Option<NextPiece<'f>>,
+}
+
+/// A piece that is read on another thread.
+struct NextPiece<'f> {
+    path: &'f str,
+    storage: &'f Arc<dyn Storage>,
+    thread: SeparateThread,
+    bytes: PendingResult<Result<Buffer>>,
+}
+
+impl<'f> NextPiece<'f> {
+    /// Begins to read the piece after the one that ends at `end`.
+    fn begin(
+        thread: SeparateThread,
+        storage: &'f Arc<dyn Storage>,
+        path: &'f str,
+        end: u64,
+    ) -> NextPiece<'f> {
+        // Starts one byte earlier: object stores refuse a range that starts at the end of a file.
+        let start = end.saturating_sub(1);
+        let (reading, name) = (Arc::clone(storage), path.to_owned());
+        let bytes = thread.begin(move || reading.read_range(&name, start, PIECE_BYTES));
+        NextPiece { path, storage, thread, bytes }
+    }
 }
 
 impl FilePieces<'_> {
-    /// Replaces the piece by the next one, read by `storage`.
-    fn advance(&mut self, storage: &dyn Storage) -> Result<()> {
-        // Starts one byte earlier: object stores refuse a range that starts at the end of a file.
-        let start = self.end.saturating_sub(1);
-        let piece = storage.read_range(self.file.path(), start, PIECE_BYTES)?;
+    /// Replaces the piece by the next one, and begins to read the one after it.
+    fn advance(&mut self) -> Result<()> {
+        let Some(NextPiece { path, storage, thread, bytes }) = self.next.take() else { return Ok(()) };
+        let piece = bytes.wait(|| storage.interrupted())??;
         let length = piece.len() as u64;
-        (self.at, self.end) = (1, start + length);
-        self.rest = self.rest.filter(|_| length >= PIECE_BYTES);
+        (self.at, self.end) = (1, self.end.saturating_sub(1) + length);
         self.piece = piece;
+        if length >= PIECE_BYTES {
+            self.next = Some(NextPiece::begin(thread, storage, path, self.end));
+        } else {
+            thread.end();
+        }
         Ok(())
     }
 
@@ -175,8 +202,8 @@ impl FilePieces<'_> {
 
 impl BufRead for FilePieces<'_> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        while let Some(storage) = self.rest.filter(|_| self.unread().is_empty()) {
-            self.advance(storage).map_err(io::Error::other)?;
+        while self.unread().is_empty() && self.next.is_some() {
+            self.advance().map_err(io::Error::other)?;
         }
         Ok(self.unread())
     }

@@ -18,7 +18,7 @@ use lakebed_avro::Limits;
 pub(crate) use travel::as_of;
 pub(crate) use types::{StoredTypes, TableTypes};
 
-use super::discovery::{FOLDER, current_metadata, table_folder};
+use super::discovery::{FOLDER, current_metadata, hint, table_folder};
 use super::metadata::{ElementFilter, MetadataFile, Oddity, Snapshot, TableMetadata, WantedElements};
 use super::types::Schema;
 use super::write::commit::CommittedMetadata;
@@ -26,7 +26,7 @@ use crate::columnar::Decoding;
 use crate::error::{Error, ErrorKind, Result};
 use crate::notes::Notes;
 use crate::storage::Storage;
-use crate::table::{TableCore, capped};
+use crate::table::{HintAhead, TableCore, capped};
 
 /// An Iceberg table at one of its snapshots, or at none before the first commit.
 #[derive(Clone)]
@@ -70,11 +70,26 @@ impl Table {
     /// `TableNotFound` where there is no metadata file, with what was looked for; those of
     /// [`TableMetadata::read`].
     pub fn open(location: &str, storage: Arc<dyn Storage>, decoding: impl Into<Decoding>) -> Result<Table> {
+        let hint = hint(location, &storage, 1);
+        Table::open_hinted(location, storage, decoding, hint)
+    }
+
+    /// The same, by what is read ahead of the table's hint.
+    ///
+    /// # Errors
+    /// As [`Table::open`].
+    pub(crate) fn open_hinted(
+        location: &str,
+        storage: Arc<dyn Storage>,
+        decoding: impl Into<Decoding>,
+        hint: HintAhead,
+    ) -> Result<Table> {
         let location = location.trim_end_matches('/');
         let decoding = capped(decoding);
         let notes = Notes::default();
-        let open = |path: &str| MetadataFile::open(path, Arc::clone(&storage), decoding.limits);
-        let file = current_metadata(location, &storage, open, &notes)?;
+        let (reading, limits) = (Arc::clone(&storage), decoding.limits);
+        let open = move |path: &str| MetadataFile::open(path, Arc::clone(&reading), limits);
+        let file = current_metadata(location, &storage, hint, open, &notes)?;
         Table::of_file(location, file, storage, decoding, notes, &WantedElements::CURRENT)
     }
 
@@ -91,8 +106,10 @@ impl Table {
     ) -> Result<(Table, String)> {
         let (location, notes) = (location.trim_end_matches('/'), Notes::default());
         let decoding = capped(limits);
-        let open = |path: &str| MetadataFile::open_whole(path, storage.as_ref(), decoding.limits);
-        let file = current_metadata(location, &storage, open, &notes)?;
+        let limits = decoding.limits;
+        let reading = Arc::clone(&storage);
+        let open = move |path: &str| MetadataFile::open_whole(path, reading.as_ref(), limits);
+        let file = current_metadata(location, &storage, hint(location, &storage, 1), open, &notes)?;
         let table = Table::of_file(location, file, storage, decoding, notes, wanted)?;
         let text = table.file.to_text()?;
         Ok((table, text))

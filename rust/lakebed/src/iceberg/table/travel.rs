@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{CurrentSnapshot, Table, current_schema, head, schema_of};
 use crate::error::{Error, ErrorKind, Result};
-use crate::iceberg::discovery::current_metadata;
+use crate::iceberg::discovery::{current_metadata, hint, is_metadata_file};
 use crate::iceberg::metadata::{
     ElementFilter, MAIN, MetadataFile, Oddity, RefKind, SnapshotLogEntry, TableMetadata, WantedElements,
 };
@@ -35,12 +35,18 @@ impl Table {
     /// # Errors
     /// As [`Table::open`] and [`Table::at_branch`].
     pub fn latest(&self) -> Result<Table> {
+        if is_metadata_file(&self.opened) {
+            return self.at_branch(&self.branch);
+        }
         let notes = Notes::default();
-        let open = |path: &str| match path == self.file.path() {
-            true => Ok(self.file.clone()),
-            false => MetadataFile::open(path, Arc::clone(&self.storage), self.decoding.limits),
+        let (known, storage, limits) = (self.file.clone(), Arc::clone(&self.storage), self.decoding.limits);
+        let open = move |path: &str| match path == known.path() {
+            // It may have been removed.
+            true => storage.read_range(path, 0, 1).map(|_| known.clone()),
+            false => MetadataFile::open(path, Arc::clone(&storage), limits),
         };
-        let file = current_metadata(&self.opened, &self.storage, open, &notes)?;
+        let hint = hint(&self.opened, &self.storage, 1);
+        let file = current_metadata(&self.opened, &self.storage, hint, open, &notes)?;
         if file.path() == self.file.path() {
             return self.at_branch(&self.branch);
         }

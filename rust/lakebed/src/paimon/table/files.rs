@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use arrow_buffer::Buffer;
 use lakebed_avro::Limits;
 
 use crate::error::{Error, ErrorKind, Result};
@@ -11,7 +12,8 @@ use crate::paimon::paths::{
 use crate::paimon::schema::TableSchema;
 use crate::paimon::snapshot::{Snapshot, Tag};
 use crate::pipeline::{both, each, read_each};
-use crate::storage::{MAX_HINT_BYTES, Storage, present, read_recorded};
+use crate::storage::{Storage, present, read_hint, read_recorded};
+use crate::table::{HintAhead, hint_ahead};
 
 /// How often the snapshots are listed, if the latest one is removed before it is read.
 const LISTINGS: usize = 3;
@@ -19,6 +21,14 @@ const LISTINGS: usize = 3;
 /// What a hint file says: a number, if it has one.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Hint(pub(crate) Option<i64>);
+
+impl Hint {
+    /// The hint in these bytes of its file; without a number also where there is no file.
+    pub(super) fn of(bytes: Option<Buffer>) -> Hint {
+        let number = |bytes: Buffer| std::str::from_utf8(&bytes).ok()?.trim().parse::<i64>().ok();
+        Hint(bytes.and_then(number).filter(|number| (1..i64::MAX).contains(number)))
+    }
+}
 
 /// The files of one branch.
 pub(crate) struct BranchFiles<'t> {
@@ -125,7 +135,7 @@ impl<'t> BranchFiles<'t> {
     /// `HintFileUtils.java`, which does not check the former), else the largest one listed. `EARLIEST` is not
     /// used: whoever needs the earliest snapshot also needs to know which exist, and lists them.
     pub(crate) fn latest_snapshot(&self) -> Result<Option<Snapshot>> {
-        self.snapshot_from(self.latest_hint()?)
+        self.snapshot_from(Hint::of(self.latest_hint().result(self.storage.as_ref())??))
     }
 
     /// Branches with the latest snapshot of each, read in parallel.
@@ -164,10 +174,14 @@ impl<'t> BranchFiles<'t> {
         if next.is_some() { Ok(None) } else { hinted }
     }
 
-    /// The hint at the latest snapshot; without a number also where its file is missing.
-    pub(super) fn latest_hint(&self) -> Result<Hint> {
-        let hint = read_hint(self.storage.as_ref(), &self.own(LATEST_SNAPSHOT))?;
-        Ok(hint.unwrap_or(Hint(None)))
+    /// The hint at the latest snapshot, whose bytes are read from here on.
+    pub(super) fn latest_hint(&self) -> HintAhead {
+        self.begun_hint(1)
+    }
+
+    /// The same, while so many other requests are made.
+    pub(super) fn begun_hint(&self, others: usize) -> HintAhead {
+        hint_ahead(self.storage, others, Some(self.own(LATEST_SNAPSHOT)))
     }
 
     /// The existing hints of these names in the folder of snapshots or of changelogs, each with its path below
@@ -179,7 +193,8 @@ impl<'t> BranchFiles<'t> {
         let names: Vec<String> = names.iter().map(|name| format!("{folder}/{name}")).collect();
         let paths = names.iter().map(|name| self.own(name)).collect();
         let found = read_each(self.storage, paths, 1, |storage, path: &String| read_hint(storage, path))?;
-        Ok(names.into_iter().zip(found).filter_map(|(name, hint)| Some((name, hint?))).collect())
+        let hints = names.into_iter().zip(found);
+        Ok(hints.filter_map(|(name, bytes)| Some((name, Hint::of(Some(bytes?))))).collect())
     }
 
     /// The snapshots from the earliest on; `None` for one that was removed after it was listed.
@@ -203,13 +218,6 @@ impl<'t> BranchFiles<'t> {
         let found = read_each(self.storage, paths, 1, read)?;
         Ok(names.into_iter().zip(found).filter_map(|(name, found)| Some((name, found?))).collect())
     }
-}
-
-/// The hint at a full path; `None` without the file.
-fn read_hint(storage: &dyn Storage, path: &str) -> Result<Option<Hint>> {
-    let bytes = present(storage.read_range(path, 0, MAX_HINT_BYTES))?;
-    let number = |bytes: &[u8]| std::str::from_utf8(bytes).ok()?.trim().parse::<i64>().ok();
-    Ok(bytes.map(|bytes| Hint(number(&bytes).filter(|number| (1..i64::MAX).contains(number)))))
 }
 
 fn parsed<T>(storage: &dyn Storage, path: &str, parse: fn(&[u8]) -> Result<T>) -> Result<T> {

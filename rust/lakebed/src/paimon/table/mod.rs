@@ -24,7 +24,7 @@ use crate::columnar::Decoding;
 use crate::credentials::without_credentials;
 use crate::error::{Error, ErrorKind, Result};
 use crate::storage::Storage;
-use crate::table::{TableCore, capped};
+use crate::table::{HintAhead, TableCore, capped};
 
 /// A Paimon table on one of its branches, at one of its snapshots, or at none before the first commit.
 ///
@@ -72,9 +72,29 @@ impl Table {
     /// `TableNotFound` where the folder has no schema of a Paimon table; `Unsupported` for a table of another
     /// type, such as a format table; `Json`, `Type`; those of the storage.
     pub fn open(location: &str, storage: Arc<dyn Storage>, decoding: impl Into<Decoding>) -> Result<Table> {
+        let hint = Table::hint(location, &storage, 1);
+        Table::open_hinted(location, storage, decoding, hint)
+    }
+
+    /// Begins to read the hint of the table at `location`, while so many other requests are made.
+    pub(crate) fn hint(location: &str, storage: &Arc<dyn Storage>, others: usize) -> HintAhead {
+        let location = location.trim_end_matches('/');
+        BranchFiles { location, branch: MAIN, storage }.begun_hint(others)
+    }
+
+    /// The same, by what is read ahead of the table's hint.
+    ///
+    /// # Errors
+    /// As [`Table::open`].
+    pub(crate) fn open_hinted(
+        location: &str,
+        storage: Arc<dyn Storage>,
+        decoding: impl Into<Decoding>,
+        hint: HintAhead,
+    ) -> Result<Table> {
         let location = location.trim_end_matches('/');
         let files = BranchFiles { location, branch: MAIN, storage: &storage };
-        let Some(Latest { snapshot, schema, .. }) = files.latest()? else {
+        let Some(Latest { snapshot, schema, .. }) = files.latest(hint)? else {
             let shown = without_credentials(location);
             let message = format!("no Paimon table at {shown:?}: there is no schema/schema-N below it");
             return Err(Error::new(ErrorKind::TableNotFound, message).in_file(location));

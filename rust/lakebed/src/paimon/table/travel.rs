@@ -10,6 +10,7 @@ use crate::paimon::schema::TableSchema;
 use crate::paimon::snapshot::Snapshot;
 use crate::pipeline::both;
 use crate::storage::present;
+use crate::table::HintAhead;
 use crate::words::{instant, listed};
 
 /// How many snapshots are read at once for their time.
@@ -29,7 +30,7 @@ impl Table {
     /// The same, and the hint that the branch had.
     fn at_branch_hinted(&self, branch: &str) -> Result<(Table, Hint)> {
         let files = self.files().of_branch(branch);
-        let latest = if is_file_name(branch) { files.latest()? } else { None };
+        let latest = if is_file_name(branch) { files.latest(files.latest_hint())? } else { None };
         let Some(Latest { snapshot, schema, hint }) = latest else {
             let mut names = vec![MAIN.to_owned()];
             names.extend(files.branch_names()?);
@@ -148,13 +149,10 @@ pub(super) struct Latest {
 }
 
 impl BranchFiles<'_> {
-    /// The branch's latest snapshot and latest schema; `None` without a schema.
-    pub(super) fn latest(&self) -> Result<Option<Latest>> {
-        let files = self.owned();
-        let hint = move || files.borrowed().latest_hint();
-        let (mut ids, hint) = both(self.storage.as_ref(), || self.schema_ids(), hint)?;
-        let Some(latest) = ids.pop() else { return Ok(None) };
-        let (files, hint) = (self.owned(), hint?);
+    /// The branch's latest snapshot, by its hint, and latest schema; `None` without a schema.
+    pub(super) fn latest(&self, hint: HintAhead) -> Result<Option<Latest>> {
+        let Some(latest) = self.schema_ids()?.pop() else { return Ok(None) };
+        let (files, hint) = (self.owned(), Hint::of(hint.result(self.storage.as_ref())??));
         let snapshot = move || files.borrowed().snapshot_from(hint);
         let (schema, snapshot) = both(self.storage.as_ref(), || self.schema(latest), snapshot)?;
         Ok(Some(Latest { snapshot: snapshot?, schema, hint }))
