@@ -4,13 +4,16 @@
 #   wheels.sh               every target below
 #   wheels.sh TARGET…       some of them, by Rust's names
 #
+# Code is inlined and ordered by the profile in build/release.profdata, which is made where it is not there: who wants the
+# same wheels again needs the same profile, since work is never counted twice alike.
+#
 # zig is compiler and linker for all of them, so that a wheel needs no newer libc than its tag says, whatever this machine
 # has. `maturin` holds that against the symbols that the extension asks for. One wheel of a target serves every Python from
 # 3.10 (abi3), another the free-threaded 3.14, which has no stable ABI.
 set -euo pipefail
 
 python=$PWD/.venv/bin/python
-largest=$((6 << 20)) # bytes of one wheel: it goes to every executor
+largest=$((8 << 20)) # bytes of one wheel: it goes to every executor
 declare -A tags=(
     [x86_64-unknown-linux-gnu]=manylinux2014
     [aarch64-unknown-linux-gnu]=manylinux2014
@@ -26,11 +29,17 @@ export PATH="$PWD/.venv/bin:$PATH"
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
 export SOURCE_DATE_EPOCH
 mkdir -p dist
+profile=$PWD/build/release.profdata
+[[ -f $profile ]] || .ci/profile.sh "$profile"
+export RUSTFLAGS="-Cprofile-use=$profile"
 for target in "${targets[@]}"; do
     [[ -n ${tags[$target]:-} ]] || { echo "no wheel is built for $target" >&2; exit 2; }
     rustup target add "$target" 2>/dev/null || true # where Rust is not rustup's, it may have the target all the same
     maturin build --locked --release --zig --target "$target" --compatibility "${tags[$target]}" \
         --interpreter python3.10 python3.14t --out dist
+    # The compiler fails where it cannot read the profile; whether it was told of it is the question.
+    grep -q profile-use "target/$target/release/.fingerprint"/lakebed-python-*/lib-_native.json ||
+        { echo "$target: built without the profile" >&2; exit 1; }
 done
 
 version=$(sed -nE '/^\[workspace.package\]/,/^\[/s/^version = "(.*)"/\1/p' Cargo.toml)
