@@ -124,10 +124,11 @@ impl Formats {
         for (format, hint) in tried.by_ref() {
             match (format.open)(location, Arc::clone(&storage), decoding.clone(), hint) {
                 Err(error) if error.kind() == ErrorKind::TableNotFound => not_found.push(error),
-                opened => {
-                    // No request is left behind.
+                Err(error) => return Err(error),
+                Ok(table) => {
+                    // No request is left behind, but after an error, which may be the interruption of one that hangs.
                     tried.try_for_each(|(_, hint)| hint.end(storage.as_ref()))?;
-                    return opened;
+                    return Ok(table);
                 }
             }
         }

@@ -151,7 +151,10 @@ pub(super) struct Latest {
 impl BranchFiles<'_> {
     /// The branch's latest snapshot, by its hint, and latest schema; `None` without a schema.
     pub(super) fn latest(&self, hint: HintAhead) -> Result<Option<Latest>> {
-        let Some(latest) = self.schema_ids()?.pop() else { return Ok(None) };
+        let Some(latest) = self.schema_ids()?.pop() else {
+            hint.end(self.storage.as_ref())?;
+            return Ok(None);
+        };
         let (files, hint) = (self.owned(), Hint::of(hint.result(self.storage.as_ref())??));
         let snapshot = move || files.borrowed().snapshot_from(hint);
         let (schema, snapshot) = both(self.storage.as_ref(), || self.schema(latest), snapshot)?;
