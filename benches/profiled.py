@@ -30,6 +30,7 @@ def main() -> None:
         _decode(folder)
         _views(folder)
         _commits(folder)
+        lakebed.open_table(goals_tables.long_metadata(folder, 0.05)).snapshots().to_arrow()
         _fixtures()
 
 

@@ -17,7 +17,7 @@ use crate::paimon::snapshot::Snapshot;
 use crate::paimon::table::{ListFile, Table};
 use crate::paimon::write::json::carried_keys;
 use crate::paimon::write::options::ManifestFormat;
-use crate::record::{carried, column, find};
+use crate::record::{RecordResolver, carried, column, find};
 use crate::repair::RowChange;
 use crate::scan::threads;
 use crate::storage::present;
@@ -152,7 +152,8 @@ impl Base {
     pub(super) fn entries(&self, manifest: &ManifestFile, columns: Option<&[String]>) -> Result<EntryReader> {
         let path = self.table.manifest_path(&manifest.file_name);
         let bytes = self.table.read_recorded(&path, Some(manifest.file_size))?;
-        let reader = self.open(bytes, Some(manifest.clone()), columns);
+        let reader =
+            entries(&self.table, bytes, Some(manifest.clone()), &entry_columns(columns)?, threads(0));
         reader.map_err(|error| error.in_file(&path))
     }
 
@@ -164,40 +165,50 @@ impl Base {
         let path = self.table.manifest_path(&manifest.file_name);
         let read = || {
             let bytes = self.table.read_recorded(&path, Some(manifest.file_size))?;
-            self.whole_entries_of(bytes, Some(manifest.clone()))
+            whole_entries(&self.table, bytes, Some(manifest.clone()), threads(0))
         };
         let entries = read().map_err(|error| error.in_file(&path))?;
         Ok(entries.map(move |entries| entries.map_err(|error| error.in_file(&path))))
     }
+}
 
-    /// The same for a manifest with these bytes; its list may record its counts.
-    pub(super) fn whole_entries_of(
-        &self,
-        bytes: Buffer,
-        recorded: Option<ManifestFile>,
-    ) -> Result<impl Iterator<Item = Result<RecordBatch>> + use<>> {
-        let limits = self.table.decoding().limits;
-        let carried = carried::read(&bytes, &|record, field| known(&ENTRY, record, field), limits)?;
-        let mut first = 0;
-        Ok(self.open(bytes, recorded, None)?.map(move |entries| {
-            let entries = entries?;
-            let Some(carried) = &carried else { return Ok(entries) };
-            let own = carried.slice(first, entries.num_rows());
-            first = fitting(first.checked_add(entries.num_rows()), "the number of entries")?;
-            carried::with(&entries, &own)
-        }))
-    }
+/// The entries of a manifest of these bytes, decoded by so many threads, with all columns and unknown fields of other
+/// writers; its list may record its counts.
+///
+/// # Errors
+/// Those of reading.
+pub(super) fn whole_entries(
+    table: &Table,
+    bytes: Buffer,
+    recorded: Option<ManifestFile>,
+    threads: usize,
+) -> Result<impl Iterator<Item = Result<RecordBatch>> + use<>> {
+    let limits = table.decoding().limits;
+    let carried = carried::read(&bytes, &|record, field| known(&ENTRY, record, field), limits)?;
+    let mut first = 0;
+    Ok(entries(table, bytes, recorded, &entry_columns(None)?, threads)?.map(move |entries| {
+        let entries = entries?;
+        let Some(carried) = &carried else { return Ok(entries) };
+        let own = carried.slice(first, entries.num_rows());
+        first = fitting(first.checked_add(entries.num_rows()), "the number of entries")?;
+        carried::with(&entries, &own)
+    }))
+}
 
-    fn open(
-        &self,
-        bytes: Buffer,
-        recorded: Option<ManifestFile>,
-        columns: Option<&[String]>,
-    ) -> Result<EntryReader> {
-        let (columns, filter) = (entry_columns(columns)?, EntryFilter::default());
-        let reader = EntryReader::open(bytes, &columns, filter, recorded, self.table.decoding(), threads(0))?;
-        Ok(reader.noting(self.table.noted()))
-    }
+/// The same, with these columns alone.
+///
+/// # Errors
+/// Those of reading.
+pub(super) fn entries(
+    table: &Table,
+    bytes: Buffer,
+    recorded: Option<ManifestFile>,
+    columns: &RecordResolver,
+    threads: usize,
+) -> Result<EntryReader> {
+    let filter = EntryFilter::default();
+    let reader = EntryReader::open(bytes, columns, filter, recorded, table.decoding(), threads)?;
+    Ok(reader.noting(table.noted()))
 }
 
 /// Refuses to change the snapshot `own` of a table where another one is the latest.

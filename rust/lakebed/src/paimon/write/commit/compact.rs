@@ -1,21 +1,23 @@
 //! Rewrites manifests (Paimon's `ManifestFileMerger.java`).
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
-use arrow_array::{ArrayRef, BinaryArray, BooleanArray, Int8Array, Int64Array, RecordBatch, UInt32Array};
+use arrow_array::{ArrayRef, BinaryArray, BooleanArray, Int64Array, RecordBatch, UInt32Array};
 use arrow_buffer::Buffer;
 use arrow_select::filter::filter_record_batch;
 use arrow_select::take::take_record_batch;
 use lakebed_avro::{Codec, WriteOptions};
 
-use super::base::{Base, check_latest};
+use super::base::{Base, check_latest, whole_entries};
 use super::change::{ManifestCompaction, Mending};
 use super::described::DescribedFiles;
+use super::live::{deleting_entries, each_entry, of_kind};
 use super::manifest_writer::{CHECKED_EVERY, ManifestWriter};
 use crate::error::{Error, ErrorKind, Result, fitting};
 use crate::paimon::binary_row::decode_rows;
 use crate::paimon::identity::{DeletedIdentities, IDENTITY, identities};
-use crate::paimon::manifest::{ADD, DELETE, EntryReader};
+use crate::paimon::manifest::{ADD, EntryReader};
 use crate::paimon::manifest_list::ManifestFile;
 use crate::paimon::partition::PartitionType;
 use crate::paimon::paths::POSTPONE_BUCKET;
@@ -24,6 +26,7 @@ use crate::paimon::write::options::{is_on, manifest_target};
 use crate::paimon::write::{FileKind, FileOptions, Layout, RecordWriter};
 use crate::record::{carried, column, find};
 use crate::repair::damage;
+use crate::scan::{Batches, threads};
 use crate::write::sorter::{Sortable, Sorter};
 
 /// The manifests of a base list, some of which are rewritten.
@@ -33,7 +36,7 @@ pub(super) struct RewrittenManifests<'c> {
     /// The rewritten ones.
     rewritten: Vec<usize>,
     /// The files that any of them deletes.
-    deleted: DeletedIdentities,
+    deleted: Arc<DeletedIdentities>,
     how: ManifestCompaction,
     mending: Option<&'c Mending>,
     /// What files say of themselves, in place of what their entries record.
@@ -49,11 +52,10 @@ const SORTED_ROWS: usize = 8 * CHECKED_EVERY;
 /// The files that any of these manifests deletes.
 fn deleted<'m>(base: &Base, manifests: impl Iterator<Item = &'m ManifestFile>) -> Result<DeletedIdentities> {
     let mut deleted = DeletedIdentities::default();
-    for manifest in manifests.filter(|manifest| manifest.deleted > 0) {
-        for entries in identified(base, manifest)? {
-            let entries = entries?;
-            deleted.extend(&identities(&of_kind(&entries, DELETE)?)?);
-        }
+    for entries in
+        deleting_entries(base, manifests.filter(|manifest| manifest.deleted > 0).cloned().collect())?
+    {
+        deleted.extend(&identities(&entries?)?);
     }
     Ok(deleted)
 }
@@ -72,12 +74,6 @@ fn is_live(base: &Base, manifest: &ManifestFile, deleted: &DeletedIdentities) ->
 fn identified(base: &Base, manifest: &ManifestFile) -> Result<EntryReader> {
     let columns: Vec<String> = ["kind"].iter().chain(&IDENTITY).map(|name| (*name).to_owned()).collect();
     base.entries(manifest, Some(&columns))
-}
-
-fn of_kind(entries: &RecordBatch, wanted: i8) -> Result<RecordBatch> {
-    let kinds = column::<Int8Array>(entries, "kind")?;
-    let keep = kinds.values().iter().map(|kind| Some(*kind == wanted));
-    filter_record_batch(entries, &keep.collect::<BooleanArray>()).map_err(Into::into)
 }
 
 impl<'c> RewrittenManifests<'c> {
@@ -99,7 +95,7 @@ impl<'c> RewrittenManifests<'c> {
         Ok((!same).then_some(RewrittenManifests {
             kept,
             rewritten,
-            deleted,
+            deleted: Arc::new(deleted),
             how: *how,
             mending: None,
             described: None,
@@ -126,11 +122,11 @@ impl<'c> RewrittenManifests<'c> {
             let read = || base.whole_entries(manifest)?.try_for_each(|entries| entries.map(drop));
             if !mending.leaves_out || damage(base.table.storage().as_ref(), read())?.is_ok() {
                 rewritten.push(place);
-                manifests.push(manifest);
+                manifests.push(manifest.clone());
             }
         }
         let how = ManifestCompaction::default();
-        let deleted = deleted(base, manifests.iter().copied())?;
+        let deleted = Arc::new(deleted(base, manifests.iter())?);
         let described = mending.described.as_ref().map(DescribedFiles::new).transpose()?;
         let mut mended = RewrittenManifests {
             kept: Vec::new(),
@@ -143,7 +139,7 @@ impl<'c> RewrittenManifests<'c> {
         };
         let (mut listed, mut once, mut seen) = (0_i64, 0_i64, SeenFiles::default());
         let mut recorded = 0_i64;
-        for entries in manifests.iter().flat_map(|manifest| mended.live(base, manifest)) {
+        for entries in mended.live(base, manifests) {
             let entries = entries?;
             listed = plus_rows(listed, &entries)?;
             let first = seen.first(&entries)?;
@@ -181,8 +177,8 @@ impl<'c> RewrittenManifests<'c> {
         let manifests = self.rewritten.iter().filter_map(|place| manifests.get(*place));
         let lists_once = self.mending.is_some_and(|mending| mending.lists_once);
         let mut seen = SeenFiles::default();
-        let mut live = manifests
-            .flat_map(|manifest| self.live(base, manifest))
+        let mut live = self
+            .live(base, manifests.cloned().collect())
             .map(|entries| if lists_once { seen.first(&entries?) } else { entries })
             .map(|entries| self.recorded(base, &entries?));
         let new = if self.how.sort {
@@ -198,25 +194,14 @@ impl<'c> RewrittenManifests<'c> {
         carried::joined(&[kept, new])
     }
 
-    /// The entries of a manifest that add live files.
-    fn live(
-        &self,
-        base: &Base,
-        manifest: &ManifestFile,
-    ) -> Box<dyn Iterator<Item = Result<RecordBatch>> + '_> {
-        let path = base.table.manifest_path(&manifest.file_name);
-        let reader = match base.whole_entries(manifest) {
-            Ok(reader) => reader,
-            Err(error) => return Box::new(std::iter::once(Err(error))),
-        };
-        Box::new(reader.map(move |entries| {
-            let live = || -> Result<RecordBatch> {
-                let added = of_kind(&entries?, ADD)?;
-                let live = self.deleted.live(&added)?;
-                filter_record_batch(&added, &live.into()).map_err(Into::into)
-            };
-            live().map_err(|error| error.in_file(&path))
-        }))
+    /// The entries of manifests that add live files.
+    fn live(&self, base: &Base, manifests: Vec<ManifestFile>) -> Batches {
+        let deleted = Arc::clone(&self.deleted);
+        each_entry(base, manifests, None, move |entries| {
+            let added = of_kind(&entries, ADD)?;
+            let live = deleted.live(&added)?;
+            filter_record_batch(&added, &live.into()).map_err(Into::into)
+        })
     }
 }
 
@@ -277,6 +262,7 @@ impl Sortable for PartitionOrder<'_> {
     }
 
     fn decode(&self, bytes: Buffer) -> Result<RecordBatch> {
-        carried::joined(&self.base.whole_entries_of(bytes, None)?.collect::<Result<Vec<_>>>()?)
+        let entries = whole_entries(&self.base.table, bytes, None, threads(0))?;
+        carried::joined(&entries.collect::<Result<Vec<_>>>()?)
     }
 }

@@ -9,11 +9,11 @@ use arrow_select::concat::concat_batches;
 use arrow_select::filter::filter_record_batch;
 use arrow_select::take::take_record_batch;
 
-use super::base::Base;
+use super::base::{Base, entries, whole_entries};
 use super::prune::may_hold;
 use crate::error::{Error, ErrorKind, Result};
-use crate::paimon::identity::identities;
-use crate::paimon::manifest::{ADD, EntryFilter, EntryReader, entry_columns};
+use crate::paimon::identity::{IDENTITY, identities};
+use crate::paimon::manifest::{ADD, DELETE, entry_columns};
 use crate::paimon::manifest_list::ManifestFile;
 use crate::paimon::table::Table;
 use crate::record::{RecordResolver, column};
@@ -52,27 +52,62 @@ pub(super) fn live_entries_of(
     mut keep: impl FnMut(&RecordBatch) -> Result<BooleanArray>,
 ) -> Result<RecordBatch> {
     let mut merged = MergedEntries::default();
-    let columns: Option<Vec<String>> =
-        columns.map(|names| names.iter().map(|name| (*name).to_owned()).collect());
-    let wanted = entry_columns(columns.as_deref())?;
+    let wanted = resolved(columns)?;
     let schema = Arc::clone(wanted.schema());
     let manifests = base.manifests()?.iter().zip(read).filter(|(_, read)| **read);
     let manifests = manifests.map(|(manifest, _)| manifest.clone()).collect();
-    let source = LiveManifests { table: base.table.clone(), columns: wanted };
-    for entries in ManifestStream::new(source, manifests, threads(0)) {
+    for entries in each_entry(base, manifests, Some(wanted), Ok) {
         let entries = entries?;
         merged.extend(filter_record_batch(&entries, &keep(&entries)?)?)?;
     }
     merged.finish(&schema)
 }
 
-/// Reads manifests for their entries.
-struct LiveManifests {
-    table: Table,
-    columns: RecordResolver,
+/// The columns of entries; `None` for all.
+fn resolved(columns: Option<&[&str]>) -> Result<RecordResolver> {
+    let columns: Option<Vec<String>> =
+        columns.map(|names| names.iter().map(|name| (*name).to_owned()).collect());
+    entry_columns(columns.as_deref())
 }
 
-impl ManifestSource for LiveManifests {
+/// The entries of manifests, in their order, with these columns, or with all and unknown fields of other writers. Reads
+/// and decodes manifests in parallel, and makes of each batch what `make` says there.
+pub(super) fn each_entry(
+    base: &Base,
+    manifests: Vec<ManifestFile>,
+    columns: Option<RecordResolver>,
+    make: impl Fn(RecordBatch) -> Result<RecordBatch> + Send + Sync + 'static,
+) -> Batches {
+    let source = ManifestEntries { table: base.table.clone(), columns, make: Arc::new(make) };
+    Box::new(ManifestStream::new(source, manifests, threads(0)))
+}
+
+/// The entries that delete files of these manifests, with what says which file that is.
+///
+/// # Errors
+/// Those of reading.
+pub(super) fn deleting_entries(base: &Base, manifests: Vec<ManifestFile>) -> Result<Batches> {
+    let columns: Vec<&str> = ["kind"].iter().chain(&IDENTITY).copied().collect();
+    Ok(each_entry(base, manifests, Some(resolved(Some(&columns))?), |entries| of_kind(&entries, DELETE)))
+}
+
+/// The entries of one kind.
+pub(super) fn of_kind(entries: &RecordBatch, wanted: i8) -> Result<RecordBatch> {
+    let kinds = column::<Int8Array>(entries, "kind")?;
+    let keep = kinds.values().iter().map(|kind| Some(*kind == wanted));
+    filter_record_batch(entries, &keep.collect::<BooleanArray>()).map_err(Into::into)
+}
+
+/// Reads manifests for their entries.
+struct ManifestEntries<F> {
+    table: Table,
+    columns: Option<RecordResolver>,
+    make: Arc<F>,
+}
+
+impl<F: Fn(RecordBatch) -> Result<RecordBatch> + Send + Sync + 'static> ManifestSource
+    for ManifestEntries<F>
+{
     type Manifest = ManifestFile;
 
     fn storage(&self) -> &dyn Storage {
@@ -89,14 +124,17 @@ impl ManifestSource for LiveManifests {
     }
 
     fn open(&self, manifest: &ManifestFile, content: Content, threads: usize) -> Result<Batches> {
-        let bytes = content.into_bytes()?;
         let path = self.table.manifest_path(&manifest.file_name);
-        let (filter, expected) = (EntryFilter::default(), Some(manifest.clone()));
-        let decoding = self.table.decoding();
-        let entries = EntryReader::open(bytes, &self.columns, filter, expected, decoding, threads)
-            .map_err(|error| error.in_file(&path))?
-            .noting(self.table.noted());
-        Ok(Box::new(entries.map(move |entries| entries.map_err(|error| error.in_file(&path)))))
+        let open = || -> Result<Batches> {
+            let (bytes, recorded) = (content.into_bytes()?, Some(manifest.clone()));
+            Ok(match &self.columns {
+                Some(columns) => Box::new(entries(&self.table, bytes, recorded, columns, threads)?),
+                None => Box::new(whole_entries(&self.table, bytes, recorded, threads)?),
+            })
+        };
+        let (entries, make) = (open().map_err(|error| error.in_file(&path))?, Arc::clone(&self.make));
+        let made = entries.map(move |entries| entries.and_then(|entries| make(entries)));
+        Ok(Box::new(made.map(move |entries| entries.map_err(|error| error.in_file(&path)))))
     }
 }
 
