@@ -23,7 +23,8 @@ RUSTFLAGS="-Cprofile-generate=$work/counts" cargo build --quiet --release --lock
 cp -r python/lakebed "$work/lakebed"
 cp "target/profile/$host/release/lib_native.so" "$work/lakebed/_native.abi3.so"
 PYTHONPATH=$work "$PYO3_PYTHON" benches/profiled.py
-"$tool" merge --output "$file" "$work/counts"
+"$tool" merge --output "$work/profile" "$work/counts"
 # What decodes is the most of the work.
-most=$("$tool" show --topn=20 "$file")
+most=$("$tool" show --topn=20 "$work/profile")
 [[ $most == *lakebed_avro*decode* ]] || { printf 'no profile of decoding:\n%s\n' "$most" >&2; exit 1; }
+mv "$work/profile" "$file"

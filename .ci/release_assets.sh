@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Makes what is attached to a release beside the wheels: puts the bill of materials that each wheel in dist/ has inside into
-# assets/, beside the profiles that are there in folders of the targets, and the checksums of all of them. What is in dist/ is what the package index gets.
+# assets/, beside the profiles that are there in folders of the targets, and the checksums of all of them. What is in dist/
+# is what the package index gets.
 set -euo pipefail
 
 mkdir -p assets

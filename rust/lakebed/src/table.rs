@@ -89,7 +89,6 @@ impl TableCore {
     }
 }
 
-/// How manifests of tables are decoded, within limits that no file exceeds.
 /// The first bytes of the file that says which version of a table is the newest, if it has one, read ahead.
 pub(crate) type HintAhead = Ahead<Result<Option<Buffer>>>;
 
@@ -100,6 +99,7 @@ pub(crate) fn hint_ahead(storage: &Arc<dyn Storage>, others: usize, path: Option
     Ahead::begin(storage.as_ref(), others, move || read_hint(reading.as_ref(), &path))
 }
 
+/// How manifests of tables are decoded, within limits that no file exceeds.
 pub(crate) fn capped(decoding: impl Into<Decoding>) -> Decoding {
     let mut decoding = decoding.into();
     decoding.limits = decoding.limits.capped();

@@ -54,6 +54,19 @@ pub(crate) fn hint(location: &str, storage: &Arc<dyn Storage>, others: usize) ->
 pub fn current_metadata(
     location: &str,
     storage: &Arc<dyn Storage>,
+    open: impl Fn(&str) -> Result<MetadataFile> + Send + Sync + 'static,
+    notes: &Notes,
+) -> Result<MetadataFile> {
+    hinted_metadata(location, storage, hint(location, storage, 1), open, notes)
+}
+
+/// The same, by what is read ahead of the table's hint.
+///
+/// # Errors
+/// As [`current_metadata`].
+pub(super) fn hinted_metadata(
+    location: &str,
+    storage: &Arc<dyn Storage>,
     hint: HintAhead,
     open: impl Fn(&str) -> Result<MetadataFile> + Send + Sync + 'static,
     notes: &Notes,

@@ -45,6 +45,15 @@ impl MetadataFile {
         Ok(MetadataFile { path: Some(path.to_owned()), limits, head, rest: (!is_whole).then_some(storage) })
     }
 
+    /// What opens files as [`MetadataFile::open`].
+    pub(in crate::iceberg) fn opener(
+        storage: &Arc<dyn Storage>,
+        limits: Limits,
+    ) -> impl Fn(&str) -> Result<MetadataFile> + Send + Sync + use<> {
+        let storage = Arc::clone(storage);
+        move |path| MetadataFile::open(path, Arc::clone(&storage), limits)
+    }
+
     /// A file with these bytes.
     pub fn of_bytes(bytes: Buffer, limits: Limits) -> MetadataFile {
         MetadataFile { path: None, limits, head: bytes, rest: None }

@@ -3,7 +3,7 @@
 
 use crate::credentials::without_credentials;
 use crate::error::{Error, ErrorKind, Result};
-use crate::iceberg::discovery::{FOLDER, current_metadata, hint, is_metadata_file, is_table};
+use crate::iceberg::discovery::{FOLDER, current_metadata, is_metadata_file, is_table};
 use crate::iceberg::metadata::{ElementFilter, METADATA_PATH, MetadataFile, TableMetadata, WantedElements};
 use crate::iceberg::paths::resolved;
 use crate::iceberg::table::Table;
@@ -111,10 +111,8 @@ fn is_of_property(table: &Table, spellings: &Prefixes) -> Result<bool> {
 fn is_earlier_state(table: &Table, spellings: &Prefixes) -> Result<bool> {
     let storage = table.storage();
     let metadata = table.read(&WantedElements { metadata_log: true, ..WantedElements::CURRENT })?;
-    let (reading, limits) = (storage.clone(), table.decoding().limits);
-    let open = move |path: &str| MetadataFile::open(path, reading.clone(), limits);
-    let hint = hint(&metadata.location, storage, 1);
-    let file = current_metadata(&metadata.location, storage, hint, open, &Notes::default())?;
+    let open = MetadataFile::opener(storage, table.decoding().limits);
+    let file = current_metadata(&metadata.location, storage, open, &Notes::default())?;
     let there = TableMetadata::read(&file, &WantedElements::CURRENT)?;
     let place = storage.place(file.path())?;
     for entry in &metadata.metadata_log {

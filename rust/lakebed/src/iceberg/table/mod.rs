@@ -18,7 +18,7 @@ use lakebed_avro::Limits;
 pub(crate) use travel::as_of;
 pub(crate) use types::{StoredTypes, TableTypes};
 
-use super::discovery::{FOLDER, current_metadata, hint, table_folder};
+use super::discovery::{FOLDER, current_metadata, hint, hinted_metadata, table_folder};
 use super::metadata::{ElementFilter, MetadataFile, Oddity, Snapshot, TableMetadata, WantedElements};
 use super::types::Schema;
 use super::write::commit::CommittedMetadata;
@@ -87,9 +87,8 @@ impl Table {
         let location = location.trim_end_matches('/');
         let decoding = capped(decoding);
         let notes = Notes::default();
-        let (reading, limits) = (Arc::clone(&storage), decoding.limits);
-        let open = move |path: &str| MetadataFile::open(path, Arc::clone(&reading), limits);
-        let file = current_metadata(location, &storage, hint, open, &notes)?;
+        let open = MetadataFile::opener(&storage, decoding.limits);
+        let file = hinted_metadata(location, &storage, hint, open, &notes)?;
         Table::of_file(location, file, storage, decoding, notes, &WantedElements::CURRENT)
     }
 
@@ -109,7 +108,7 @@ impl Table {
         let limits = decoding.limits;
         let reading = Arc::clone(&storage);
         let open = move |path: &str| MetadataFile::open_whole(path, reading.as_ref(), limits);
-        let file = current_metadata(location, &storage, hint(location, &storage, 1), open, &notes)?;
+        let file = current_metadata(location, &storage, open, &notes)?;
         let table = Table::of_file(location, file, storage, decoding, notes, wanted)?;
         let text = table.file.to_text()?;
         Ok((table, text))

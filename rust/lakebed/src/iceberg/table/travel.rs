@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{CurrentSnapshot, Table, current_schema, head, schema_of};
 use crate::error::{Error, ErrorKind, Result};
-use crate::iceberg::discovery::{current_metadata, hint, is_metadata_file};
+use crate::iceberg::discovery::{current_metadata, is_metadata_file};
 use crate::iceberg::metadata::{
     ElementFilter, MAIN, MetadataFile, Oddity, RefKind, SnapshotLogEntry, TableMetadata, WantedElements,
 };
@@ -39,14 +39,14 @@ impl Table {
             return self.at_branch(&self.branch);
         }
         let notes = Notes::default();
-        let (known, storage, limits) = (self.file.clone(), Arc::clone(&self.storage), self.decoding.limits);
+        let (known, storage) = (self.file.clone(), Arc::clone(&self.storage));
+        let changed = MetadataFile::opener(&storage, self.decoding.limits);
         let open = move |path: &str| match path == known.path() {
             // It may have been removed.
             true => storage.read_range(path, 0, 1).map(|_| known.clone()),
-            false => MetadataFile::open(path, Arc::clone(&storage), limits),
+            false => changed(path),
         };
-        let hint = hint(&self.opened, &self.storage, 1);
-        let file = current_metadata(&self.opened, &self.storage, hint, open, &notes)?;
+        let file = current_metadata(&self.opened, &self.storage, open, &notes)?;
         if file.path() == self.file.path() {
             return self.at_branch(&self.branch);
         }

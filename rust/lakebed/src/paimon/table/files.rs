@@ -135,7 +135,7 @@ impl<'t> BranchFiles<'t> {
     /// `HintFileUtils.java`, which does not check the former), else the largest one listed. `EARLIEST` is not
     /// used: whoever needs the earliest snapshot also needs to know which exist, and lists them.
     pub(crate) fn latest_snapshot(&self) -> Result<Option<Snapshot>> {
-        self.snapshot_from(Hint::of(self.latest_hint().result(self.storage.as_ref())??))
+        self.snapshot_from(Hint::of(self.latest_hint(1).result(self.storage.as_ref())??))
     }
 
     /// Branches with the latest snapshot of each, read in parallel.
@@ -174,13 +174,8 @@ impl<'t> BranchFiles<'t> {
         if next.is_some() { Ok(None) } else { hinted }
     }
 
-    /// The hint at the latest snapshot, whose bytes are read from here on.
-    pub(super) fn latest_hint(&self) -> HintAhead {
-        self.begun_hint(1)
-    }
-
-    /// The same, while so many other requests are made.
-    pub(super) fn begun_hint(&self, others: usize) -> HintAhead {
+    /// The hint at the latest snapshot, whose bytes are read from here on, while so many other requests are made.
+    pub(super) fn latest_hint(&self, others: usize) -> HintAhead {
         hint_ahead(self.storage, others, Some(self.own(LATEST_SNAPSHOT)))
     }
 

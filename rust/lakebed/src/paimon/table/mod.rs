@@ -79,7 +79,7 @@ impl Table {
     /// Begins to read the hint of the table at `location`, while so many other requests are made.
     pub(crate) fn hint(location: &str, storage: &Arc<dyn Storage>, others: usize) -> HintAhead {
         let location = location.trim_end_matches('/');
-        BranchFiles { location, branch: MAIN, storage }.begun_hint(others)
+        BranchFiles { location, branch: MAIN, storage }.latest_hint(others)
     }
 
     /// The same, by what is read ahead of the table's hint.

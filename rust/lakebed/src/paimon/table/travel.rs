@@ -30,7 +30,7 @@ impl Table {
     /// The same, and the hint that the branch had.
     fn at_branch_hinted(&self, branch: &str) -> Result<(Table, Hint)> {
         let files = self.files().of_branch(branch);
-        let latest = if is_file_name(branch) { files.latest(files.latest_hint())? } else { None };
+        let latest = if is_file_name(branch) { files.latest(files.latest_hint(1))? } else { None };
         let Some(Latest { snapshot, schema, hint }) = latest else {
             let mut names = vec![MAIN.to_owned()];
             names.extend(files.branch_names()?);

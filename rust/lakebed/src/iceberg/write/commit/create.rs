@@ -10,7 +10,7 @@ use super::columns::FreshIds;
 use super::options::uuid_text;
 use super::partition_by::spec_of;
 use crate::error::{Error, ErrorKind, Result};
-use crate::iceberg::discovery::{FOLDER, HINT, current_metadata, hint};
+use crate::iceberg::discovery::{FOLDER, HINT, current_metadata};
 use crate::iceberg::metadata::MetadataFile;
 use crate::iceberg::partition::{NO_PARTITION_ID, PartitionSpec};
 use crate::iceberg::table::Table;
@@ -54,9 +54,8 @@ pub fn create_table(location: &str, table: &NewTable, limits: Limits) -> Result<
     check_new_table(location)?;
     let metadata = first_metadata(location, table)?;
     let storage: Arc<dyn Storage> = Arc::new(Local);
-    let reading = Arc::clone(&storage);
-    let open = move |path: &str| MetadataFile::open(path, Arc::clone(&reading), limits);
-    match current_metadata(location, &storage, hint(location, &storage, 1), open, &Notes::default()) {
+    let open = MetadataFile::opener(&storage, limits);
+    match current_metadata(location, &storage, open, &Notes::default()) {
         Err(error) if error.kind() == ErrorKind::TableNotFound => {}
         Err(error) => return Err(error),
         Ok(file) => return Err(exists("a table exists already").in_file(file.path())),

@@ -148,15 +148,6 @@ impl Base {
         self.table.snapshot()
     }
 
-    /// The entries of one manifest, with the named columns; all columns for `None`.
-    pub(super) fn entries(&self, manifest: &ManifestFile, columns: Option<&[String]>) -> Result<EntryReader> {
-        let path = self.table.manifest_path(&manifest.file_name);
-        let bytes = self.table.read_recorded(&path, Some(manifest.file_size))?;
-        let reader =
-            entries(&self.table, bytes, Some(manifest.clone()), &entry_columns(columns)?, threads(0));
-        reader.map_err(|error| error.in_file(&path))
-    }
-
     /// The entries of one manifest with all columns and unknown fields of other writers.
     pub(super) fn whole_entries(
         &self,

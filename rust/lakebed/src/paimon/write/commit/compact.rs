@@ -12,12 +12,12 @@ use lakebed_avro::{Codec, WriteOptions};
 use super::base::{Base, check_latest, whole_entries};
 use super::change::{ManifestCompaction, Mending};
 use super::described::DescribedFiles;
-use super::live::{deleting_entries, each_entry, of_kind};
+use super::live::{each_entry, each_identity, of_kind};
 use super::manifest_writer::{CHECKED_EVERY, ManifestWriter};
 use crate::error::{Error, ErrorKind, Result, fitting};
 use crate::paimon::binary_row::decode_rows;
-use crate::paimon::identity::{DeletedIdentities, IDENTITY, identities};
-use crate::paimon::manifest::{ADD, EntryReader};
+use crate::paimon::identity::{DeletedIdentities, identities};
+use crate::paimon::manifest::{ADD, DELETE};
 use crate::paimon::manifest_list::ManifestFile;
 use crate::paimon::partition::PartitionType;
 use crate::paimon::paths::POSTPONE_BUCKET;
@@ -52,9 +52,8 @@ const SORTED_ROWS: usize = 8 * CHECKED_EVERY;
 /// The files that any of these manifests deletes.
 fn deleted<'m>(base: &Base, manifests: impl Iterator<Item = &'m ManifestFile>) -> Result<DeletedIdentities> {
     let mut deleted = DeletedIdentities::default();
-    for entries in
-        deleting_entries(base, manifests.filter(|manifest| manifest.deleted > 0).cloned().collect())?
-    {
+    let manifests = manifests.filter(|manifest| manifest.deleted > 0).cloned().collect();
+    for entries in each_identity(base, manifests, |entries| of_kind(&entries, DELETE))? {
         deleted.extend(&identities(&entries?)?);
     }
     Ok(deleted)
@@ -62,18 +61,13 @@ fn deleted<'m>(base: &Base, manifests: impl Iterator<Item = &'m ManifestFile>) -
 
 /// Whether no file of a manifest is deleted.
 fn is_live(base: &Base, manifest: &ManifestFile, deleted: &DeletedIdentities) -> Result<bool> {
-    for entries in identified(base, manifest)? {
+    for entries in each_identity(base, vec![manifest.clone()], Ok)? {
         let entries = entries?;
         if deleted.live(&entries)?.count_set_bits() < entries.num_rows() {
             return Ok(false);
         }
     }
     Ok(true)
-}
-
-fn identified(base: &Base, manifest: &ManifestFile) -> Result<EntryReader> {
-    let columns: Vec<String> = ["kind"].iter().chain(&IDENTITY).map(|name| (*name).to_owned()).collect();
-    base.entries(manifest, Some(&columns))
 }
 
 impl<'c> RewrittenManifests<'c> {

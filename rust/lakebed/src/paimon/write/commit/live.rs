@@ -13,7 +13,7 @@ use super::base::{Base, entries, whole_entries};
 use super::prune::may_hold;
 use crate::error::{Error, ErrorKind, Result};
 use crate::paimon::identity::{IDENTITY, identities};
-use crate::paimon::manifest::{ADD, DELETE, entry_columns};
+use crate::paimon::manifest::{ADD, entry_columns};
 use crate::paimon::manifest_list::ManifestFile;
 use crate::paimon::table::Table;
 use crate::record::{RecordResolver, column};
@@ -82,13 +82,17 @@ pub(super) fn each_entry(
     Box::new(ManifestStream::new(source, manifests, threads(0)))
 }
 
-/// The entries that delete files of these manifests, with what says which file that is.
+/// The same, with their kinds and what says which file they are of.
 ///
 /// # Errors
 /// Those of reading.
-pub(super) fn deleting_entries(base: &Base, manifests: Vec<ManifestFile>) -> Result<Batches> {
+pub(super) fn each_identity(
+    base: &Base,
+    manifests: Vec<ManifestFile>,
+    make: impl Fn(RecordBatch) -> Result<RecordBatch> + Send + Sync + 'static,
+) -> Result<Batches> {
     let columns: Vec<&str> = ["kind"].iter().chain(&IDENTITY).copied().collect();
-    Ok(each_entry(base, manifests, Some(resolved(Some(&columns))?), |entries| of_kind(&entries, DELETE)))
+    Ok(each_entry(base, manifests, Some(resolved(Some(&columns))?), make))
 }
 
 /// The entries of one kind.

@@ -57,7 +57,7 @@ fn manifests_have_the_totals_that_the_engine_records() {
         let partition = PartitionType::new(base.schema());
         for (row, manifest) in base.manifests().expect("lists").iter().enumerate() {
             let mut summary = Summary::new();
-            let Ok(entries) = base.entries(manifest, None) else { continue };
+            let Ok(entries) = base.whole_entries(manifest) else { continue };
             for entries in entries {
                 summary.extend(&entries.expect("entries")).expect("a summary");
             }
