@@ -1,7 +1,7 @@
 //! The encoding of a metadata file's text. Jackson finds it by the first bytes, with or without a byte order mark
 //! (`ByteSourceJsonBootstrapper.java`): UTF-8, UTF-16 or UTF-32.
 
-use std::io::{self, Cursor, Read};
+use std::io::{self, BufRead, Cursor, Read};
 
 use lakebed_avro::Limits;
 
@@ -22,14 +22,14 @@ struct CharacterWidth {
 
 /// A text in UTF-8 without byte order mark. One in another encoding, which no engine writes, is read at once.
 pub(super) struct Utf8<'f> {
-    text: Box<dyn Read + 'f>,
+    text: Box<dyn BufRead + 'f>,
     limits: Limits,
     begun: bool,
 }
 
 impl<'f> Utf8<'f> {
     /// The text of these bytes, whose limit is `max_file_bytes`.
-    pub(super) fn new(bytes: Box<dyn Read + 'f>, limits: Limits) -> Utf8<'f> {
+    pub(super) fn new(bytes: Box<dyn BufRead + 'f>, limits: Limits) -> Utf8<'f> {
         Utf8 { text: bytes, limits, begun: false }
     }
 
@@ -63,12 +63,24 @@ impl<'f> Utf8<'f> {
     }
 }
 
-impl Read for Utf8<'_> {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+impl BufRead for Utf8<'_> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
         if !self.begun {
             self.begin()?;
         }
-        self.text.read(into)
+        self.text.fill_buf()
+    }
+
+    fn consume(&mut self, amount: usize) {
+        self.text.consume(amount);
+    }
+}
+
+impl Read for Utf8<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let read = self.fill_buf()?.read(into)?;
+        self.consume(read);
+        Ok(read)
     }
 }
 

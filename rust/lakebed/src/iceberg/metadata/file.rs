@@ -1,6 +1,6 @@
 //! Reads the bytes of a metadata file and its text, piece by piece.
 
-use std::io::{self, BufRead, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::sync::Arc;
 
 use arrow_buffer::Buffer;
@@ -16,6 +16,9 @@ use crate::storage::{Storage, read_recorded};
 
 /// How much of a file is read at a time; shorter files are read once and kept.
 const PIECE_BYTES: u64 = 4 << 20;
+
+/// How much is inflated at a time.
+const INFLATED_BYTES: usize = 64 << 10;
 
 const GZIP: &[u8] = b"\x1f\x8b";
 const ZSTANDARD: &[u8] = b"\x28\xb5\x2f\xfd";
@@ -134,16 +137,16 @@ impl MetadataFile {
     ///
     /// # Errors
     /// `Unsupported` for a file that is compressed in another way.
-    pub(super) fn text(&self) -> Result<Box<dyn Read + '_>> {
+    pub(super) fn text(&self) -> Result<Box<dyn BufRead + '_>> {
         let end = self.head.len() as u64;
         let next = self
             .rest
             .as_ref()
             .map(|storage| NextPiece::begin(SeparateThread::start(), storage, self.path(), end));
         let pieces = FilePieces { piece: self.head.clone(), at: 0, end, next };
-        let text = |bytes| Ok(Box::new(Utf8::new(bytes, self.limits)) as Box<dyn Read>);
+        let text = |bytes| Ok(Box::new(Utf8::new(bytes, self.limits)) as Box<dyn BufRead>);
         if self.head.starts_with(GZIP) {
-            text(Box::new(MultiGzDecoder::new(pieces)))
+            text(Box::new(BufReader::with_capacity(INFLATED_BYTES, MultiGzDecoder::new(pieces))))
         } else if self.head.starts_with(ZSTANDARD) {
             let message = "metadata compressed with zstandard is not read: the format has only gzip";
             Err(Error::new(ErrorKind::Unsupported, message))

@@ -1,12 +1,12 @@
 //! Reads JSON text that is too long to hold: scans the top level, and parses one value at a time.
 
-use std::io::{self, Read};
+use std::io::{self, BufRead};
 
 use lakebed_avro::{ErrorKind as AvroKind, Limits};
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::error::Category;
 
-use super::passing::{Objects, Stop, value};
+use super::passing::{Objects, Stop};
 use super::place::{path_to, shown};
 use crate::error::{Error, ErrorKind, Location, Result};
 use crate::json::{self, invalid};
@@ -22,7 +22,7 @@ pub(super) struct End(usize);
 
 /// A position in a JSON text, which is read once from start to end.
 pub(super) struct Scanner<'f> {
-    text: Box<dyn Read + 'f>,
+    text: Box<dyn BufRead + 'f>,
     limits: Limits,
     /// Text that was read; text before `at` is no longer needed.
     buffer: Vec<u8>,
@@ -37,7 +37,7 @@ pub(super) struct Scanner<'f> {
 impl<'f> Scanner<'f> {
     /// At the start of `text`, with the limits `max_file_bytes` for all of it and `max_value_bytes` for a
     /// value.
-    pub(super) fn new(text: Box<dyn Read + 'f>, limits: Limits) -> Scanner<'f> {
+    pub(super) fn new(text: Box<dyn BufRead + 'f>, limits: Limits) -> Scanner<'f> {
         Scanner {
             text,
             limits,
@@ -139,7 +139,7 @@ impl<'f> Scanner<'f> {
         let one = |scanner: &mut Self| {
             // Where any other value ends, is seen by what follows.
             if let Some(b'{' | b'[' | b'"') = scanner.peek()?
-                && let Some(((), end)) = scanner.passed(|_, rest| Ok(((), value(rest, 0)?)))?
+                && let Some(((), end)) = scanner.passed(|objects, rest| Ok(((), objects.value(rest)?)))?
             {
                 scanner.at = end;
                 return Ok(());
@@ -248,9 +248,21 @@ impl<'f> Scanner<'f> {
         let wanted = READ_BYTES.max(held);
         let reserved = lakebed_avro::reserve(&mut self.buffer, wanted, "metadata");
         reserved.map_err(|error| self.here(error.into()))?;
-        let read = (&mut self.text).take(wanted as u64).read_to_end(&mut self.buffer);
-        let read = read.map_err(|error| self.here(failed(error)))?;
-        self.ended = read < wanted;
+        self.read(wanted).map_err(|error| self.here(failed(error)))
+    }
+
+    /// Reads so many bytes into the buffer, or all that are left.
+    fn read(&mut self, wanted: usize) -> io::Result<()> {
+        let mut left = wanted;
+        while left > 0 && !self.ended {
+            let text = self.text.fill_buf()?;
+            self.ended = text.is_empty();
+            let taken = text.get(..left).unwrap_or(text);
+            self.buffer.extend_from_slice(taken);
+            let length = taken.len();
+            self.text.consume(length);
+            left -= length;
+        }
         Ok(())
     }
 
