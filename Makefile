@@ -9,7 +9,7 @@ ICEBERG_WRITTEN := /tmp/lakebed/shop/orders
 
 # What the wheel is made of.
 WHEEL_INPUTS := $(shell find rust/lakebed* python -type f \( -name '*.rs' -o -name '*.py' -o -name '*.pyi' -o -name 'Cargo.toml' -o -name 'py.typed' -o -name '*.tar.gz' \)) \
-	Cargo.toml Cargo.lock pyproject.toml
+	Cargo.toml Cargo.lock .cargo/config.toml pyproject.toml
 
 PYTHON := $(VENV)/.python# all that cargo needs: it compiles while the tools are installed
 TOOLS := $(VENV)/.tools

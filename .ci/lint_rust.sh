@@ -14,5 +14,5 @@ cargo fmt --manifest-path rust/lakebed-object-store/Cargo.toml --check
 cargo clippy --workspace --all-targets --features lakebed/toy --locked -- -D warnings
 cargo clippy "${programs[@]}" --target-dir target --all-targets -- -D warnings
 cargo doc --quiet --workspace --features lakebed/toy --no-deps --document-private-items --locked
-cargo doc --quiet "${programs[@]}" --target-dir target/object-store --no-deps -p lakebed-avro -p lakebed -p lakebed-object-store
+CARGO_BUILD_BUILD_DIR=target cargo doc --quiet "${programs[@]}" --target-dir target/object-store --no-deps -p lakebed-avro -p lakebed -p lakebed-object-store
 python .ci/rust_api.py target/object-store/doc "$@"
