@@ -22,6 +22,7 @@ from lakebed import iceberg, paimon
 MANIFEST_OPTIONS = {"manifest.merge-min-count": "1000000000"}
 """Nobody merges the manifests before they are compacted."""
 WIDE_COLUMNS, WIDE_BUCKETS = 11_374, 240
+MANIFESTS, PARTITIONS = 118, 365
 
 
 def share_of(count: int, share: float) -> int:
@@ -122,7 +123,20 @@ def many_records(cache: Path, share: float) -> Path:
     """A Paimon table of 32.9 million live files in 119 manifests, as many as were rewritten there: 118 add
     files of 365 partitions each, in their order, and one deletes one in 200 of these.
     """
-    manifests, files = 118, share_of(280_133, share)
+    return _many_records(cache / "goals" / "records", share, [(0, PARTITIONS)] * MANIFESTS)
+
+
+def sectioned_records(cache: Path, share: float) -> Path:
+    """The same in 69 sections as there: 38 manifests share partitions, 26 with one other, others none."""
+    ranges = [(0, 160)] * 38
+    ranges += [(160 + 3 * pair, 163 + 3 * pair) for pair in range(13)] * 2
+    ranges += [(199 + 3 * alone, 202 + 3 * alone) for alone in range(MANIFESTS - len(ranges))]
+    return _many_records(cache / "goals" / "sectioned", share, ranges)
+
+
+def _many_records(folder: Path, share: float, ranges: list[tuple[int, int]]) -> Path:
+    """Each manifest has files of a range of partitions."""
+    manifests, files = len(ranges), share_of(280_133, share)
 
     def batches() -> Iterator[_Batch]:
         names: list[str] = []
@@ -133,16 +147,15 @@ def many_records(cache: Path, share: float) -> Path:
             writers = random.bytes(16 * files).hex()
             batch = _Batch(
                 [f"data-{writers[32 * place : 32 * place + 32]}-0.parquet" for place in range(files)],
-                np.sort(random.integers(0, 365, files)),
+                np.sort(random.integers(*ranges[number], files)),
             )
             names += batch.names[::200]
             partitions += batch.partitions[::200].tolist()
             yield batch
         yield _Batch(names, np.array(partitions), kind=1)
 
-    return once(
-        cache / "goals" / f"records_{manifests}x{files}", lambda root: _write_paimon(root, {}, batches())
-    )
+    path = folder.with_name(f"{folder.name}_{manifests}x{files}")
+    return once(path, lambda root: _write_paimon(root, {}, batches()))
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pyarrow as pa
@@ -180,6 +181,49 @@ def test_little_memory_makes_the_same_manifests_of_paimon(tmp_path: Path):
     ]
     assert files[0] == files[1]
     assert sorted(files[0]) == sorted(files[2])
+
+
+@pytest.mark.parametrize("memory_bytes", [1, 256 << 20])
+def test_entries_are_sorted_across_manifests_that_overlap_and_that_do_not(tmp_path: Path, memory_bytes: int):
+    schema = pa.schema([("p", pa.int32()), ("q", pa.string()), ("id", pa.int64())])
+    properties = {"manifest.merge-min-count": "1000", "bucket": "3", "bucket-key": "id"}
+    table = lakebed.create_table(
+        tmp_path / "t", schema, "paimon", partition_by=["p", "q"], properties=properties
+    )
+    random = Random(5)
+    for number, low in enumerate([30, 0, 10, 3, 33, 20, 20, 50, 11, 40]):
+        lowest = [None, low] if number == 2 else [low]
+        places = [
+            (random.choice([*lowest, low + 1, low + 2]), random.choice("ab"), random.randrange(3))
+            for _ in range(12)
+        ]
+        folders = [
+            f"p={'__DEFAULT_PARTITION__' if p is None else p}/q={q}/bucket-{bucket}"
+            for p, q, bucket in places
+        ]
+        partitions = [{"p": p, "q": q} for p, q, _ in places]
+        columns = {
+            "file_path": [f"{folder}/{number}-{place}.parquet" for place, folder in enumerate(folders)],
+            "record_count": [1] * 12,
+            "file_size_in_bytes": [1] * 12,
+            "partition": pa.array(partitions, pa.struct([schema.field("p"), schema.field("q")])),
+            "bucket": pa.array([bucket for *_, bucket in places], pa.int32()),
+        }
+        table = table.append_files(pa.table(columns))
+    paths = table.files().to_arrow()["file_path"].to_pylist()
+    table = table.delete_files(random.sample(paths, 20))
+
+    def files(table: Table) -> list[tuple[Any, ...]]:
+        found = rows(table.files(columns=["partition", "bucket", "file_path"]))
+        return [
+            (row["partition"]["p"], row["partition"]["q"], row["bucket"], row["file_path"]) for row in found
+        ]
+
+    # Nulls first; files of a bucket stay in their order.
+    in_order = sorted(files(table), key=lambda file: (file[0] is not None, *file[:3]))
+    after = table.rewrite_manifests(sort=True, target_bytes=1, memory_bytes=memory_bytes)
+    assert files(after) == in_order
+    assert len(in_order) == 100
 
 
 @each_covering_iceberg_table("format", "status", "several")

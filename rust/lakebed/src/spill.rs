@@ -80,7 +80,7 @@ impl Spill {
             (&mut *file).take(place.length as u64).read_to_end(bytes)
         };
         if read().map_err(|error| failed(&self.path, error))? < place.length {
-            return Err(Error::new(ErrorKind::Internal, "a temporary file is not as it was written"));
+            return Err(changed());
         }
         Ok(())
     }
@@ -95,6 +95,12 @@ impl Drop for Spill {
         #[cfg(not(unix))]
         self.unlink();
     }
+}
+
+/// The error of a file that is not as it was written.
+#[cold]
+pub(crate) fn changed() -> Error {
+    Error::new(ErrorKind::Internal, "a temporary file is not as it was written")
 }
 
 /// The environment variable that names the folder.

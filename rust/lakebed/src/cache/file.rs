@@ -4,32 +4,22 @@
 //! magic ─ checksum of all that follows ─ length of the file ─ length of the header ─ header ─ body of each batch
 //! ```
 //!
-//! The header is JSON: key, schema, and of each batch its arrays in the order of their types, with the lengths of their
-//! buffers. A body is the buffers one after the other, each begun at a multiple of [`ALIGNMENT`].
+//! The header is JSON: key, schema, and of each batch what its body does not say.
 
 use std::sync::Arc;
 
-use arrow_array::{Array, RecordBatch, RecordBatchOptions};
-use arrow_buffer::{Buffer, MutableBuffer};
-use arrow_data::transform::MutableArrayData;
-use arrow_data::{ArrayData, BufferSpec, layout};
-use arrow_schema::{DataType, Schema};
+use arrow_schema::Schema;
 use serde::{Deserialize, Serialize};
 
 use super::KeptRecords;
+use crate::record::PackedBatch;
 
 /// The number of this layout, which is part of every key.
-pub(super) const LAYOUT: u32 = 1;
+pub(super) const LAYOUT: u32 = 2;
 
 const MAGIC: &[u8; 8] = b"LAKEBEDc";
 const CHECKED_FROM: usize = MAGIC.len() + 4;
 const HEADER_FROM: usize = CHECKED_FROM + 8 + 4;
-const ALIGNMENT: usize = 64;
-/// Level of the compression: what reads it is as fast after any.
-const LEVEL: i32 = 1;
-
-/// The rows of an array: offsets of lists and texts count no more.
-const MOST_ROWS: usize = i32::MAX as usize;
 
 /// A file is not what was written for a key: it is cut, changed, of another key or layout, or larger than what is kept.
 #[derive(Debug, PartialEq, Eq)]
@@ -41,30 +31,16 @@ struct Header {
     schema: Schema,
     metadata: Vec<(String, String)>,
     file_bytes: u64,
-    batches: Vec<Batch>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct Batch {
-    rows: usize,
-    /// Bytes of the buffers, as they are and compressed.
-    length: usize,
-    packed: usize,
-    /// Of each array its length, whether it has nulls, and the lengths of its buffers.
-    arrays: Vec<(usize, bool, Vec<usize>)>,
+    batches: Vec<PackedBatch>,
 }
 
 /// The bytes of a file; `None` for columns that it cannot have.
 pub(super) fn write(key: &str, kept: &KeptRecords) -> Option<Vec<u8>> {
     let (mut bodies, mut batches) = (Vec::new(), Vec::new());
     for batch in &kept.batches {
-        let (mut arrays, mut body) = (Vec::new(), Vec::new());
-        for column in batch.columns() {
-            flatten(&column.to_data(), &mut arrays, &mut body)?;
-        }
-        let packed = zstd::bulk::compress(&body, LEVEL).ok()?;
-        batches.push(Batch { rows: batch.num_rows(), length: body.len(), packed: packed.len(), arrays });
-        bodies.extend_from_slice(&packed);
+        let (packed, bytes) = PackedBatch::pack(batch)?;
+        batches.push(packed);
+        bodies.extend_from_slice(&bytes);
     }
     let header = Header {
         key: key.to_owned(),
@@ -85,24 +61,6 @@ pub(super) fn write(key: &str, kept: &KeptRecords) -> Option<Vec<u8>> {
     let checksum = crc32fast::hash(file.get(CHECKED_FROM..)?);
     file.get_mut(MAGIC.len()..CHECKED_FROM)?.copy_from_slice(&checksum.to_le_bytes());
     Some(file)
-}
-
-/// Adds an array and its children to `arrays`, and their buffers to `body`.
-fn flatten(data: &ArrayData, arrays: &mut Vec<(usize, bool, Vec<usize>)>, body: &mut Vec<u8>) -> Option<()> {
-    if data.offset() > 0 {
-        let mut whole = MutableArrayData::new(vec![data], false, data.len());
-        whole.try_extend(0, 0, data.len()).ok()?;
-        return flatten(&whole.freeze(), arrays, body);
-    }
-    let nulls = data.nulls().map(|nulls| nulls.inner().sliced());
-    let buffers = nulls.iter().chain(data.buffers());
-    let lengths = buffers.clone().map(Buffer::len).collect();
-    arrays.push((data.len(), nulls.is_some(), lengths));
-    for buffer in buffers {
-        body.extend_from_slice(buffer);
-        body.resize(body.len().checked_next_multiple_of(ALIGNMENT)?, 0);
-    }
-    data.child_data().iter().try_for_each(|child| flatten(child, arrays, body))
 }
 
 /// What a file has for `key`: at most `most` bytes of columns.
@@ -136,76 +94,7 @@ pub(super) fn read(file: &[u8], key: &str, most: u64) -> Result<KeptRecords, Dam
         let (packed, rest) = bodies.split_at_checked(batch.packed).ok_or(Damaged)?;
         bodies = rest;
         left = left.checked_sub(batch.length).ok_or(Damaged)?;
-        let mut body = MutableBuffer::from_len_zeroed(batch.length);
-        let unpacked = zstd::bulk::decompress_to_buffer(packed, body.as_slice_mut());
-        if unpacked.ok() != Some(batch.length) {
-            return Err(Damaged);
-        }
-        batches.push(rebuilt(&schema, &batch, body.into()).ok_or(Damaged)?);
+        batches.push(batch.unpack(&schema, packed).ok_or(Damaged)?);
     }
     Ok(KeptRecords { schema, batches, metadata: header.metadata, file_bytes: header.file_bytes })
-}
-
-/// A batch of the buffers in `body`; `None` where they are not those of the schema.
-fn rebuilt(schema: &Arc<Schema>, batch: &Batch, body: Buffer) -> Option<RecordBatch> {
-    let mut parts = Parts { arrays: batch.arrays.iter(), body, at: 0 };
-    let columns = schema.fields().iter().map(|field| {
-        let data = parts.array(field.data_type())?;
-        Some(arrow_array::make_array(data))
-    });
-    let columns = columns.collect::<Option<Vec<_>>>()?;
-    let options = RecordBatchOptions::new().with_row_count(Some(batch.rows));
-    RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options).ok()
-}
-
-struct Parts<'b> {
-    arrays: std::slice::Iter<'b, (usize, bool, Vec<usize>)>,
-    body: Buffer,
-    at: usize,
-}
-
-impl Parts<'_> {
-    fn buffer(&mut self, length: usize) -> Option<Buffer> {
-        let end = self.at.checked_add(length).filter(|end| *end <= self.body.len())?;
-        let buffer = self.body.slice_with_length(self.at, length);
-        self.at = end.checked_next_multiple_of(ALIGNMENT)?;
-        Some(buffer)
-    }
-
-    /// The next array, of this type; all that it has is checked.
-    fn array(&mut self, data_type: &DataType) -> Option<ArrayData> {
-        let (rows, has_nulls, lengths) = self.arrays.next()?;
-        let shape = layout(data_type);
-        if shape.variadic
-            || lengths.len() != shape.buffers.len() + usize::from(*has_nulls)
-            || *rows > MOST_ROWS
-        {
-            return None;
-        }
-        let mut lengths = lengths.iter();
-        let nulls = match has_nulls {
-            true => Some(self.buffer(*lengths.next()?)?),
-            false => None,
-        };
-        let buffers = lengths.zip(&shape.buffers).map(|(length, kind)| {
-            // What checks offsets takes them for whole ones.
-            let is_whole = match kind {
-                BufferSpec::FixedWidth { byte_width, .. } => length.is_multiple_of(*byte_width),
-                _ => true,
-            };
-            is_whole.then(|| self.buffer(*length))?
-        });
-        let buffers = buffers.collect::<Option<Vec<_>>>()?;
-        let children: Vec<&DataType> = match data_type {
-            DataType::Struct(fields) => fields.iter().map(|field| field.data_type()).collect(),
-            DataType::List(field)
-            | DataType::LargeList(field)
-            | DataType::FixedSizeList(field, _)
-            | DataType::Map(field, _) => vec![field.data_type()],
-            data_type if data_type.is_nested() => return None,
-            _ => Vec::new(),
-        };
-        let children = children.into_iter().map(|child| self.array(child)).collect::<Option<Vec<_>>>()?;
-        ArrayData::try_new(data_type.clone(), *rows, nulls, 0, buffers, children).ok()
-    }
 }

@@ -1,12 +1,14 @@
 use arrow_array::builder::{Int32Builder, ListBuilder, MapBuilder, StringBuilder};
+use arrow_array::types::Int64Type;
 use arrow_array::{
-    ArrayRef, BooleanArray, Decimal128Array, FixedSizeBinaryArray, Int64Array, NullArray, RecordBatch,
-    StringArray, StructArray,
+    ArrayRef, BooleanArray, Decimal128Array, FixedSizeBinaryArray, FixedSizeListArray, Int64Array,
+    LargeStringArray, NullArray, RecordBatch, StringArray, StructArray,
 };
 use arrow_buffer::Buffer;
 use arrow_schema::{Field, Schema};
 
 use super::*;
+use crate::record::PackedBatch;
 use crate::storage::Local;
 
 /// Some rows of every kind of column, in two batches.
@@ -34,6 +36,9 @@ fn batch(rows: usize) -> RecordBatch {
     let fixed = numbers().map(|row| Some(row.to_be_bytes()));
     let fixed = FixedSizeBinaryArray::try_from_sparse_iter_with_size(fixed, 8).unwrap();
     let field = Arc::new(Field::new("text", texts.data_type().clone(), true));
+    let long: LargeStringArray = numbers().map(|row| Some(format!("text {row}"))).collect();
+    let pairs = numbers().map(|row| (row % 3 > 0).then_some([Some(row), None]));
+    let pairs = FixedSizeListArray::from_iter_primitive::<Int64Type, _, _>(pairs, 2);
     let nested = StructArray::from(vec![(field, Arc::clone(&texts))]);
     let columns: Vec<(&str, ArrayRef)> = vec![
         ("number", Arc::new(numbers().collect::<Int64Array>())),
@@ -48,6 +53,8 @@ fn batch(rows: usize) -> RecordBatch {
         ("list", Arc::new(lists.finish())),
         ("map", Arc::new(maps.finish())),
         ("nested", Arc::new(nested)),
+        ("long", Arc::new(long)),
+        ("pairs", Arc::new(pairs)),
     ];
     RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, column)| (name, column, true)))
         .unwrap()
@@ -130,6 +137,17 @@ fn files_are_read_as_they_were_written_and_by_their_key_alone() {
     assert_eq!(file::read(&file::write("", &empty).unwrap(), "", 0).unwrap(), empty);
     // No more than is kept.
     assert!(file::read(&file::write("key", &records(1000)).unwrap(), "key", 1000).is_err());
+}
+
+#[test]
+fn a_part_of_a_batch_takes_what_it_has() {
+    let whole = batch(1000);
+    for (from, rows) in [(0, 0), (0, 10), (3, 10), (500, 0), (990, 10), (0, 1000)] {
+        let part = whole.slice(from, rows);
+        let (packed, bytes) = PackedBatch::pack(&part).unwrap();
+        assert_eq!(packed.unpack(&part.schema(), &bytes), Some(part));
+        assert!(packed.length <= 4096 + 200 * rows, "{rows} rows in {} bytes", packed.length);
+    }
 }
 
 #[test]

@@ -2,12 +2,14 @@
 //! Arrow type.
 
 pub(crate) mod carried;
+mod packed;
 mod reader;
 mod records;
 mod resolver;
 mod stored;
 mod tally;
 
+pub(crate) use packed::PackedBatch;
 pub(crate) use reader::{FileMetadata, GuardMaker, RecordReader};
 #[cfg(test)]
 pub(crate) use records::mistyped;

@@ -5,13 +5,13 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, UInt32Array};
-use arrow_buffer::Buffer;
 use arrow_row::{RowConverter, Rows, SortField};
+use arrow_schema::SchemaRef;
 use arrow_select::take::take;
 
 use crate::error::{Error, ErrorKind, Result, fitting};
-use crate::record::carried;
-use crate::spill::{HELD_BYTES, Spill, SpilledRange};
+use crate::record::{PackedBatch, carried};
+use crate::spill::{self, HELD_BYTES, Spill, SpilledRange};
 
 /// The number of pieces that a run is written in. One piece of each run is in memory at once.
 const PIECES: usize = 256;
@@ -19,46 +19,37 @@ const PIECES: usize = 256;
 /// What does not fit where too many entries are in memory at once.
 const ENTRIES: &str = "the number of entries";
 
-/// The format's part of sorting entries.
-pub(crate) trait Sortable {
-    /// The sort keys of entries: one array for each key column, of the same types for all batches.
-    ///
-    /// # Errors
-    /// Those of the columns.
-    fn keys(&self, entries: &RecordBatch) -> Result<Vec<ArrayRef>>;
+/// Makes the sort keys of entries: one array for each key column, of the same types for all batches.
+pub(crate) trait KeyColumns: Fn(&RecordBatch) -> Result<Vec<ArrayRef>> {}
 
-    /// Writes entries to a manifest with all their columns, for the disk.
-    ///
-    /// # Errors
-    /// Those of writing it.
-    fn encode(&self, entries: &RecordBatch) -> Result<Vec<u8>>;
-
-    /// Reads what [`Sortable::encode`] has written.
-    ///
-    /// # Errors
-    /// Those of reading it.
-    fn decode(&self, bytes: Buffer) -> Result<RecordBatch>;
-}
+impl<F: Fn(&RecordBatch) -> Result<Vec<ArrayRef>>> KeyColumns for F {}
 
 /// Takes entries in any order and returns them sorted by their keys. The sort is stable.
-pub(crate) struct Sorter<S: Sortable> {
-    entries: S,
+pub(crate) struct Sorter<K: KeyColumns> {
+    keys: SortKeys<K>,
     /// How many bytes are held in memory before they are written to disk.
     bound: usize,
     held: Vec<RecordBatch>,
     held_bytes: usize,
     rows: usize,
-    order: Option<RowConverter>,
     disk: Option<Spill>,
-    /// Where the pieces of each run are on disk.
-    runs: Vec<VecDeque<SpilledRange>>,
+    /// The pieces of each run.
+    runs: Vec<VecDeque<SpilledPiece>>,
 }
 
-impl<S: Sortable> Sorter<S> {
+/// Entries on disk.
+struct SpilledPiece {
+    schema: SchemaRef,
+    packed: PackedBatch,
+    place: SpilledRange,
+}
+
+impl<K: KeyColumns> Sorter<K> {
     /// Holds up to `bound` bytes in memory; the default is that of other jobs.
-    pub(crate) fn new(entries: S, bound: Option<usize>) -> Sorter<S> {
+    pub(crate) fn new(keys: K, bound: Option<usize>) -> Sorter<K> {
         let (held, runs, bound) = (Vec::new(), Vec::new(), bound.unwrap_or(HELD_BYTES));
-        Sorter { entries, bound, held, held_bytes: 0, rows: 0, order: None, disk: None, runs }
+        let keys = SortKeys { keys, order: None };
+        Sorter { keys, bound, held, held_bytes: 0, rows: 0, disk: None, runs }
     }
 
     /// Adds entries.
@@ -84,12 +75,12 @@ impl<S: Sortable> Sorter<S> {
     ///
     /// # Errors
     /// As [`Sorter::push`].
-    pub(crate) fn sorted(mut self, rows: usize) -> Result<SortedParts<S>> {
+    pub(crate) fn sorted(mut self, rows: usize) -> Result<SortedParts<K>> {
         if self.disk.is_some() {
             self.spill()?;
         }
         let source = match self.disk.take() {
-            Some(disk) => SortedSource::Merged(Merge::new(self.entries, self.order, disk, self.runs)?),
+            Some(disk) => SortedSource::Merged(Merge::new(self.keys, disk, self.runs)?),
             None => {
                 let (entries, order) = self.run()?;
                 SortedSource::InMemory { entries: LookedUp::new(entries), order, next: 0 }
@@ -102,7 +93,7 @@ impl<S: Sortable> Sorter<S> {
     fn run(&mut self) -> Result<(RecordBatch, Vec<u32>)> {
         let entries = carried::joined(&std::mem::take(&mut self.held))?;
         self.held_bytes = 0;
-        let keys = keys(&self.entries, &mut self.order, &entries)?;
+        let keys = self.keys.of(&entries)?;
         let rows = fitting(u32::try_from(entries.num_rows()).ok(), ENTRIES)?;
         Ok((entries, keys.map_or_else(|| (0..rows).collect(), |keys| order_of(&keys, rows))))
     }
@@ -115,7 +106,9 @@ impl<S: Sortable> Sorter<S> {
         let entries = LookedUp::new(entries);
         for rows in order.chunks(order.len().div_ceil(PIECES).max(1)) {
             let piece = entries.rows(rows.to_vec())?;
-            run.push_back(disk.write(&self.entries.encode(&piece)?)?);
+            let lacks = || Error::new(ErrorKind::Internal, "entries of a type that cannot be on disk");
+            let (packed, bytes) = PackedBatch::pack(&piece).ok_or_else(lacks)?;
+            run.push_back(SpilledPiece { schema: piece.schema(), packed, place: disk.write(&bytes)? });
         }
         self.runs.push(run);
         self.disk = Some(disk);
@@ -123,25 +116,29 @@ impl<S: Sortable> Sorter<S> {
     }
 }
 
-/// The keys of entries as bytes with the same order; `None` where there are no keys.
-fn keys<S: Sortable>(
-    entries: &S,
-    order: &mut Option<RowConverter>,
-    batch: &RecordBatch,
-) -> Result<Option<Rows>> {
-    let columns = if batch.num_rows() == 0 { Vec::new() } else { entries.keys(batch)? };
-    if columns.is_empty() {
-        return Ok(None);
-    }
-    let refused = |error: arrow_schema::ArrowError| Error::new(ErrorKind::Unsupported, error.to_string());
-    let order = match order {
-        Some(order) => order,
-        None => {
-            let fields = columns.iter().map(|values| SortField::new(values.data_type().clone())).collect();
-            order.insert(RowConverter::new(fields).map_err(refused)?)
+/// KeyColumns as bytes with the same order.
+struct SortKeys<K: KeyColumns> {
+    keys: K,
+    order: Option<RowConverter>,
+}
+
+impl<K: KeyColumns> SortKeys<K> {
+    /// The keys of entries; `None` where there are no keys.
+    fn of(&mut self, entries: &RecordBatch) -> Result<Option<Rows>> {
+        let columns = if entries.num_rows() == 0 { Vec::new() } else { (self.keys)(entries)? };
+        if columns.is_empty() {
+            return Ok(None);
         }
-    };
-    order.convert_columns(&columns).map(Some).map_err(refused)
+        let refused = |error: arrow_schema::ArrowError| Error::new(ErrorKind::Unsupported, error.to_string());
+        let order = match &self.order {
+            Some(order) => order,
+            None => {
+                let fields = columns.iter().map(|values| SortField::new(values.data_type().clone()));
+                self.order.insert(RowConverter::new(fields.collect()).map_err(refused)?)
+            }
+        };
+        order.convert_columns(&columns).map(Some).map_err(refused)
+    }
 }
 
 /// How the first `rows` keys are sorted, equal ones in their order.
@@ -201,17 +198,17 @@ impl LookedUp {
 }
 
 /// Entries in their order, part by part.
-pub(crate) struct SortedParts<S: Sortable> {
-    source: SortedSource<S>,
+pub(crate) struct SortedParts<K: KeyColumns> {
+    source: SortedSource<K>,
     rows: usize,
 }
 
-enum SortedSource<S: Sortable> {
+enum SortedSource<K: KeyColumns> {
     InMemory { entries: LookedUp, order: Vec<u32>, next: usize },
-    Merged(Merge<S>),
+    Merged(Merge<K>),
 }
 
-impl<S: Sortable> Iterator for SortedParts<S> {
+impl<K: KeyColumns> Iterator for SortedParts<K> {
     type Item = Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Result<RecordBatch>> {
@@ -228,9 +225,8 @@ impl<S: Sortable> Iterator for SortedParts<S> {
 }
 
 /// A merge of runs on disk. One piece of each run is in memory.
-struct Merge<S: Sortable> {
-    entries: S,
-    order: Option<RowConverter>,
+struct Merge<K: KeyColumns> {
+    keys: SortKeys<K>,
     disk: Spill,
     runs: Vec<Run>,
     /// The key of the next entry of each run; equal keys are in the order of the runs.
@@ -238,7 +234,7 @@ struct Merge<S: Sortable> {
 }
 
 struct Run {
-    pieces: VecDeque<SpilledRange>,
+    pieces: VecDeque<SpilledPiece>,
     now: Option<LoadedPiece>,
 }
 
@@ -260,15 +256,10 @@ impl LoadedPiece {
     }
 }
 
-impl<S: Sortable> Merge<S> {
-    fn new(
-        entries: S,
-        order: Option<RowConverter>,
-        disk: Spill,
-        runs: Vec<VecDeque<SpilledRange>>,
-    ) -> Result<Merge<S>> {
+impl<K: KeyColumns> Merge<K> {
+    fn new(keys: SortKeys<K>, disk: Spill, runs: Vec<VecDeque<SpilledPiece>>) -> Result<Merge<K>> {
         let runs: Vec<_> = runs.into_iter().map(|pieces| Run { pieces, now: None }).collect();
-        let mut merge = Merge { entries, order, disk, runs, least: BinaryHeap::new() };
+        let mut merge = Merge { keys, disk, runs, least: BinaryHeap::new() };
         for run in 0..merge.runs.len() {
             merge.load(run)?;
             merge.note(run);
@@ -317,11 +308,11 @@ impl<S: Sortable> Merge<S> {
     fn load(&mut self, run: usize) -> Result<()> {
         let Some(run) = self.runs.get_mut(run) else { return Ok(()) };
         run.now = None;
-        let Some(place) = run.pieces.pop_front() else { return Ok(()) };
+        let Some(SpilledPiece { schema, packed, place }) = run.pieces.pop_front() else { return Ok(()) };
         let mut bytes = Vec::new();
         self.disk.read(place, &mut bytes)?;
-        let entries = self.entries.decode(Buffer::from_vec(bytes))?;
-        let keys = keys(&self.entries, &mut self.order, &entries)?;
+        let entries = packed.unpack(&schema, &bytes).ok_or_else(spill::changed)?;
+        let keys = self.keys.of(&entries)?;
         run.now = Some(LoadedPiece { entries, keys, next: 0, start: 0, first: 0 });
         Ok(())
     }
@@ -343,11 +334,6 @@ mod tests {
 
     use super::*;
 
-    /// Rows of a key and a number, sorted by the key or not at all.
-    struct NumberedRows {
-        sorts: bool,
-    }
-
     fn values(entries: &RecordBatch, column: usize) -> Vec<i64> {
         entries.column(column).as_primitive::<Int64Type>().values().to_vec()
     }
@@ -357,29 +343,15 @@ mod tests {
         RecordBatch::try_from_iter(["key", "number"].into_iter().zip(columns)).expect("two columns")
     }
 
-    impl Sortable for NumberedRows {
-        fn keys(&self, entries: &RecordBatch) -> Result<Vec<ArrayRef>> {
-            Ok(if self.sorts { vec![Arc::clone(entries.column(0))] } else { Vec::new() })
-        }
-
-        fn encode(&self, entries: &RecordBatch) -> Result<Vec<u8>> {
-            let both = [values(entries, 0), values(entries, 1)].concat();
-            Ok(both.into_iter().flat_map(i64::to_le_bytes).collect())
-        }
-
-        fn decode(&self, bytes: Buffer) -> Result<RecordBatch> {
-            let both =
-                bytes.chunks_exact(8).map(|bytes| i64::from_le_bytes(bytes.try_into().expect("eight")));
-            let mut keys: Vec<i64> = both.collect();
-            let numbers = keys.split_off(keys.len() / 2);
-            Ok(rows(keys, numbers))
-        }
+    /// KeyColumns of the first column, or none.
+    fn first_column(sorts: bool) -> impl KeyColumns {
+        move |entries: &RecordBatch| Ok(entries.columns().iter().take(usize::from(sorts)).cloned().collect())
     }
 
     #[test]
     fn parts_are_the_same_whether_rows_were_on_disk_or_not() {
         let sorted = |sorts: bool, bound: usize| -> Vec<RecordBatch> {
-            let mut sorter = Sorter::new(NumberedRows { sorts }, Some(bound));
+            let mut sorter = Sorter::new(first_column(sorts), Some(bound));
             for batch in 0..7i64 {
                 let numbers: Vec<i64> = (batch * 1000..batch * 1000 + 100 * (batch + 1)).collect();
                 let keys = numbers.iter().map(|number| number.wrapping_mul(7919) % 50 - 25).collect();
@@ -405,7 +377,7 @@ mod tests {
 
     #[test]
     fn nothing_sorted_is_nothing() {
-        let mut sorter = Sorter::new(NumberedRows { sorts: true }, Some(0));
+        let mut sorter = Sorter::new(first_column(true), Some(0));
         sorter.push(rows(Vec::new(), Vec::new())).expect("room");
         assert_eq!(sorter.sorted(10).expect("room").count(), 0);
     }

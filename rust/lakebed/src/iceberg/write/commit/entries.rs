@@ -120,21 +120,7 @@ impl SpecEntries {
         bytes: Buffer,
         wanted: Statuses,
     ) -> Result<RecordBatch> {
-        self.read_bytes(Some(manifest.clone()), bytes, wanted)
-    }
-
-    /// The entries of a manifest that is in no list, with everything that they inherit written out.
-    pub(super) fn decode_inherited(&self, bytes: Buffer) -> Result<RecordBatch> {
-        self.read_bytes(None, bytes, Statuses::ALL)
-    }
-
-    fn read_bytes(
-        &self,
-        manifest: Option<ManifestFile>,
-        bytes: Buffer,
-        wanted: Statuses,
-    ) -> Result<RecordBatch> {
-        let partition = Some(self.layout.clone());
+        let (manifest, partition) = (Some(manifest.clone()), Some(self.layout.clone()));
         let known = ManifestContext { manifest, partition, ..ManifestContext::default() };
         let decoding = self.table.decoding();
         let carried = if self.are_whole { carried_entries(&bytes, decoding.limits)? } else { None };

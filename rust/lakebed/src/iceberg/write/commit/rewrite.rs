@@ -3,14 +3,13 @@
 use std::collections::BTreeMap;
 
 use arrow_array::{ArrayRef, BooleanArray, Int32Array, RecordBatch};
-use arrow_buffer::Buffer;
-use lakebed_avro::{Codec, WriteOptions};
+use lakebed_avro::Codec;
 
 use super::attempt::{Outcome, PendingSnapshot, StateChange};
 use super::base::Base;
-use super::entries::{CommitEntries, SpecEntries, is_of, rows_where, with_status};
+use super::entries::{CommitEntries, is_of, rows_where, with_status};
 use super::head::ListContent;
-use super::store::{encode_with, joined, write_entries};
+use super::store::{joined, write_entries};
 use super::summary::Summary;
 use super::uncommitted::{ManifestEncoding, UncommittedFiles};
 use crate::error::{Error, ErrorKind, Result, fitting};
@@ -21,7 +20,7 @@ use crate::iceberg::partition::PartitionSpec;
 use crate::iceberg::prune::{Pruner, Summaries};
 use crate::iceberg::write::{ManifestContent, ManifestLayout};
 use crate::storage::total_size;
-use crate::write::sorter::{Sortable, Sorter};
+use crate::write::sorter::{KeyColumns, Sorter};
 
 /// Which manifests of data files are rewritten, and how. Only live entries are kept. Manifests of delete
 /// files are not changed.
@@ -93,18 +92,35 @@ impl Rewrite {
         base: &'r Base,
         spec: &'r PartitionSpec,
         manifests: &[&ManifestFile],
-    ) -> Result<Sorter<RewrittenEntries<'r>>> {
-        let entries = CommitEntries::all(base)?;
-        let rewritten =
-            RewrittenEntries { by: self.by.as_deref(), base, spec, entries: entries.of_spec(spec) };
-        let mut sorter = Sorter::new(rewritten, self.memory_bytes);
+    ) -> Result<Sorter<impl KeyColumns + use<'r>>> {
+        let entries = CommitEntries::all(base)?.of_spec(spec);
+        let mut sorter = Sorter::new(self.sort_keys(base, spec), self.memory_bytes);
         let live = manifests.iter().filter(|manifest| manifest.may_be_live());
-        for live in entries.of_spec(spec).live(live.map(|manifest| (*manifest).clone()).collect()) {
+        for live in entries.live(live.map(|manifest| (*manifest).clone()).collect()) {
             let live = live?;
             // No entry is ADDED, so no snapshot id is set.
             sorter.push(with_status(&live, &Int32Array::from_value(EXISTING, live.num_rows()), 0)?)?;
         }
         Ok(sorter)
+    }
+
+    /// The sort keys of entries of one spec; a partition field of other specs is ignored.
+    fn sort_keys<'r>(&'r self, base: &'r Base, spec: &'r PartitionSpec) -> impl KeyColumns + use<'r> {
+        move |entries: &RecordBatch| {
+            let tuples = tuples(base, spec, entries)?;
+            let Some(names) = &self.by else { return Ok(tuples) };
+            let mut columns = Vec::with_capacity(names.len());
+            for name in names {
+                let place = spec.fields.iter().position(|field| field.name == *name);
+                let values = match place {
+                    Some(place) => tuples.get(place),
+                    None if is_partition_field(base, name) => None,
+                    None => entries.column_by_name(name),
+                };
+                columns.extend(values.cloned());
+            }
+            Ok(columns)
+        }
     }
 
     /// The number of rows per manifest that gives the target size, by the size of the replaced manifests.
@@ -128,55 +144,14 @@ impl Rewrite {
     }
 }
 
-/// The rewritten entries of one spec.
-struct RewrittenEntries<'r> {
-    by: Option<&'r [String]>,
-    base: &'r Base,
-    spec: &'r PartitionSpec,
-    entries: SpecEntries,
-}
-
-impl Sortable for RewrittenEntries<'_> {
-    /// A partition field of other specs is ignored.
-    fn keys(&self, entries: &RecordBatch) -> Result<Vec<ArrayRef>> {
-        let Some(names) = self.by else { return self.tuples(entries) };
-        let (tuples, mut columns) = (self.tuples(entries)?, Vec::with_capacity(names.len()));
-        for name in names {
-            let place = self.spec.fields.iter().position(|field| field.name == *name);
-            let values = match place {
-                Some(place) => tuples.get(place),
-                None if is_partition_field(self.base, name) => None,
-                None => entries.column_by_name(name),
-            };
-            columns.extend(values.cloned());
-        }
-        Ok(columns)
+/// The values of the partition fields of entries of one spec.
+fn tuples(base: &Base, spec: &PartitionSpec, entries: &RecordBatch) -> Result<Vec<ArrayRef>> {
+    if spec.fields.is_empty() {
+        return Ok(Vec::new());
     }
-
-    fn encode(&self, entries: &RecordBatch) -> Result<Vec<u8>> {
-        let limits = self.base.table.decoding().limits;
-        // Only this process reads the file: any sync marker will do.
-        let options = WriteOptions { codec: Codec::Snappy, limits, ..WriteOptions::new([0; 16]) };
-        let encoded = encode_with(self.base, self.spec, ManifestContent::Data, entries, (0, options))?;
-        Ok(encoded.bytes)
-    }
-
-    fn decode(&self, bytes: Buffer) -> Result<RecordBatch> {
-        self.entries.decode_inherited(bytes)
-    }
-}
-
-impl RewrittenEntries<'_> {
-    /// The values of the partition fields.
-    fn tuples(&self, entries: &RecordBatch) -> Result<Vec<ArrayRef>> {
-        if self.spec.fields.is_empty() {
-            return Ok(Vec::new());
-        }
-        let (version, schema) = (self.base.version, self.base.schema_of(self.spec)?);
-        let layout =
-            ManifestLayout::new(version, ManifestContent::Data, &schema, self.spec, &entries.schema())?;
-        layout.tuples().values(entries)
-    }
+    let schema = base.schema_of(spec)?;
+    let layout = ManifestLayout::new(base.version, ManifestContent::Data, &schema, spec, &entries.schema())?;
+    layout.tuples().values(entries)
 }
 
 /// Whether any spec of the table has a field with that name.

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, Int32Array, Int64Array, RecordBatch};
-use lakebed_avro::WriteOptions;
 
 use super::base::Base;
 use super::head::ListContent;
@@ -46,17 +45,6 @@ pub(super) fn encode_manifest(
     entries: &RecordBatch,
 ) -> Result<EncodedManifest> {
     let options = uncommitted.manifest_options(base.manifest_codec()?, base.table.decoding().limits);
-    encode_with(base, spec, content, entries, (uncommitted.snapshot_id(), options))
-}
-
-/// The same, with a given snapshot and options.
-pub(super) fn encode_with(
-    base: &Base,
-    spec: &PartitionSpec,
-    content: ManifestContent,
-    entries: &RecordBatch,
-    (snapshot_id, options): (i64, WriteOptions),
-) -> Result<EncodedManifest> {
     let layout = ManifestLayout::new(base.version, content, &base.schema_of(spec)?, spec, &entries.schema())?;
     let commit = base.next_sequence_number()?;
     let mut tally = Tally::new(layout.tuples().types().iter())?;
@@ -71,7 +59,7 @@ pub(super) fn encode_with(
         content: if content == ManifestContent::Data { DATA } else { DELETES },
         sequence_number: commit,
         min_sequence_number: tally.min_sequence_number(commit),
-        added_snapshot_id: Some(snapshot_id),
+        added_snapshot_id: Some(uncommitted.snapshot_id()),
         added,
         existing,
         deleted,

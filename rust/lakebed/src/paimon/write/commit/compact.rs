@@ -3,31 +3,23 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, BinaryArray, BooleanArray, Int64Array, RecordBatch, UInt32Array};
-use arrow_buffer::Buffer;
+use arrow_array::{BooleanArray, Int64Array, RecordBatch, UInt32Array};
 use arrow_select::filter::filter_record_batch;
 use arrow_select::take::take_record_batch;
-use lakebed_avro::{Codec, WriteOptions};
 
-use super::base::{Base, check_latest, whole_entries};
+use super::base::{Base, check_latest};
 use super::change::{ManifestCompaction, Mending};
 use super::described::DescribedFiles;
-use super::live::{each_entry, each_identity, of_kind};
-use super::manifest_writer::{CHECKED_EVERY, ManifestWriter};
+use super::live::{each_identity, live_files, of_kind};
+use super::manifest_writer::ManifestWriter;
+use super::sorted::sorted;
 use crate::error::{Error, ErrorKind, Result, fitting};
-use crate::paimon::binary_row::decode_rows;
 use crate::paimon::identity::{DeletedIdentities, identities};
-use crate::paimon::manifest::{ADD, DELETE};
+use crate::paimon::manifest::DELETE;
 use crate::paimon::manifest_list::ManifestFile;
-use crate::paimon::partition::PartitionType;
-use crate::paimon::paths::POSTPONE_BUCKET;
-use crate::paimon::schema::TableSchema;
-use crate::paimon::write::options::{is_on, manifest_target};
-use crate::paimon::write::{FileKind, FileOptions, Layout, RecordWriter};
-use crate::record::{carried, column, find};
+use crate::paimon::write::options::manifest_target;
+use crate::record::{carried, column};
 use crate::repair::damage;
-use crate::scan::{Batches, threads};
-use crate::write::sorter::{Sortable, Sorter};
 
 /// The manifests of a base list, some of which are rewritten.
 pub(super) struct RewrittenManifests<'c> {
@@ -44,10 +36,6 @@ pub(super) struct RewrittenManifests<'c> {
     /// How many rows the table has less.
     pub(super) rows_lost: i64,
 }
-
-/// How many entries are sorted at once: a multiple of the number after which the size of a manifest is
-/// checked.
-const SORTED_ROWS: usize = 8 * CHECKED_EVERY;
 
 /// The files that any of these manifests deletes.
 fn deleted<'m>(base: &Base, manifests: impl Iterator<Item = &'m ManifestFile>) -> Result<DeletedIdentities> {
@@ -133,7 +121,7 @@ impl<'c> RewrittenManifests<'c> {
         };
         let (mut listed, mut once, mut seen) = (0_i64, 0_i64, SeenFiles::default());
         let mut recorded = 0_i64;
-        for entries in mended.live(base, manifests) {
+        for entries in live_files(&base.table, manifests, &mended.deleted) {
             let entries = entries?;
             listed = plus_rows(listed, &entries)?;
             let first = seen.first(&entries)?;
@@ -166,36 +154,20 @@ impl<'c> RewrittenManifests<'c> {
     pub(super) fn write(self, base: &Base, writer: &mut ManifestWriter<'_>) -> Result<RecordBatch> {
         let kept =
             UInt32Array::from_iter_values(self.kept.iter().filter_map(|place| u32::try_from(*place).ok()));
-        let kept = take_record_batch(base.list()?, &kept)?;
-        let manifests = base.manifests()?;
+        let (list, manifests) = (base.list()?, base.manifests()?);
+        let kept = take_record_batch(list, &kept)?;
+        if self.how.sort {
+            // All manifests are rewritten then.
+            let mut sorted = sorted(&base.table, list, manifests, &self.deleted, self.how.memory_bytes)?;
+            return carried::joined(&[kept, writer.manifests(&mut sorted)?]);
+        }
         let manifests = self.rewritten.iter().filter_map(|place| manifests.get(*place));
         let lists_once = self.mending.is_some_and(|mending| mending.lists_once);
         let mut seen = SeenFiles::default();
-        let mut live = self
-            .live(base, manifests.cloned().collect())
+        let mut live = live_files(&base.table, manifests.cloned().collect(), &self.deleted)
             .map(|entries| if lists_once { seen.first(&entries?) } else { entries })
             .map(|entries| self.recorded(base, &entries?));
-        let new = if self.how.sort {
-            let partition = PartitionType::new(base.schema());
-            let bucket_first = is_bucket_first(base.schema());
-            let sorted = PartitionOrder { base, partition, bucket_first };
-            let mut sorter = Sorter::new(sorted, self.how.memory_bytes);
-            live.try_for_each(|entries| sorter.push(entries?))?;
-            writer.manifests(&mut sorter.sorted(SORTED_ROWS)?)?
-        } else {
-            writer.manifests(&mut live)?
-        };
-        carried::joined(&[kept, new])
-    }
-
-    /// The entries of manifests that add live files.
-    fn live(&self, base: &Base, manifests: Vec<ManifestFile>) -> Batches {
-        let deleted = Arc::clone(&self.deleted);
-        each_entry(base, manifests, None, move |entries| {
-            let added = of_kind(&entries, ADD)?;
-            let live = deleted.live(&added)?;
-            filter_record_batch(&added, &live.into()).map_err(Into::into)
-        })
+        carried::joined(&[kept, writer.manifests(&mut live)?])
     }
 }
 
@@ -217,46 +189,4 @@ fn plus_rows(sum: i64, entries: &RecordBatch) -> Result<i64> {
     let rows = column::<Int64Array>(entries, "row_count")?.values().iter();
     let sum = rows.copied().try_fold(sum, i64::checked_add);
     fitting(sum, "the number of rows of the live files")
-}
-
-/// Entries sorted by the values of their partition, then by bucket, or by bucket first; the order within a
-/// bucket is kept.
-struct PartitionOrder<'b> {
-    base: &'b Base,
-    partition: PartitionType,
-    bucket_first: bool,
-}
-
-/// Whether the engine sorts the table's manifests by bucket before partition (Paimon's
-/// `ManifestFileSorter.java`): tables with fixed or postponed buckets whose options ask for sorted manifests.
-fn is_bucket_first(schema: &TableSchema) -> bool {
-    let is_bucketed = schema.bucket() > 0 || schema.bucket() == POSTPONE_BUCKET;
-    is_bucketed
-        && is_on(schema, "manifest-sort.enabled", false)
-        && !is_on(schema, "data-evolution.enabled", false)
-}
-
-impl Sortable for PartitionOrder<'_> {
-    fn keys(&self, entries: &RecordBatch) -> Result<Vec<ArrayRef>> {
-        let values = decode_rows(column::<BinaryArray>(entries, "partition")?, &self.partition.stored)?;
-        let mut columns = values.columns().to_vec();
-        let place = if self.bucket_first { 0 } else { columns.len() };
-        columns.insert(place, find(entries, "bucket")?);
-        Ok(columns)
-    }
-
-    fn encode(&self, entries: &RecordBatch) -> Result<Vec<u8>> {
-        // Only this process reads the file: the newest layout has all fields, and any sync marker will do.
-        let container = WriteOptions { codec: Codec::Snappy, ..WriteOptions::new([0; 16]) };
-        let mut options = FileOptions::new(Layout::V2_1, container);
-        options.carried = carried::fields(entries.schema_ref());
-        let mut writer = RecordWriter::new(Vec::new(), FileKind::Manifest, options)?;
-        writer.write(entries)?;
-        writer.finish()
-    }
-
-    fn decode(&self, bytes: Buffer) -> Result<RecordBatch> {
-        let entries = whole_entries(&self.base.table, bytes, None, threads(0))?;
-        carried::joined(&entries.collect::<Result<Vec<_>>>()?)
-    }
 }

@@ -12,7 +12,7 @@ use arrow_select::take::take_record_batch;
 use super::base::{Base, entries, whole_entries};
 use super::prune::may_hold;
 use crate::error::{Error, ErrorKind, Result};
-use crate::paimon::identity::{IDENTITY, identities};
+use crate::paimon::identity::{DeletedIdentities, IDENTITY, identities};
 use crate::paimon::manifest::{ADD, entry_columns};
 use crate::paimon::manifest_list::ManifestFile;
 use crate::paimon::table::Table;
@@ -56,7 +56,7 @@ pub(super) fn live_entries_of(
     let schema = Arc::clone(wanted.schema());
     let manifests = base.manifests()?.iter().zip(read).filter(|(_, read)| **read);
     let manifests = manifests.map(|(manifest, _)| manifest.clone()).collect();
-    for entries in each_entry(base, manifests, Some(wanted), Ok) {
+    for entries in each_entry(&base.table, manifests, Some(wanted), Ok) {
         let entries = entries?;
         merged.extend(filter_record_batch(&entries, &keep(&entries)?)?)?;
     }
@@ -72,13 +72,13 @@ fn resolved(columns: Option<&[&str]>) -> Result<RecordResolver> {
 
 /// The entries of manifests, in their order, with these columns, or with all and unknown fields of other writers. Reads
 /// and decodes manifests in parallel, and makes of each batch what `make` says there.
-pub(super) fn each_entry(
-    base: &Base,
+fn each_entry(
+    table: &Table,
     manifests: Vec<ManifestFile>,
     columns: Option<RecordResolver>,
     make: impl Fn(RecordBatch) -> Result<RecordBatch> + Send + Sync + 'static,
 ) -> Batches {
-    let source = ManifestEntries { table: base.table.clone(), columns, make: Arc::new(make) };
+    let source = ManifestEntries { table: table.clone(), columns, make: Arc::new(make) };
     Box::new(ManifestStream::new(source, manifests, threads(0)))
 }
 
@@ -92,7 +92,21 @@ pub(super) fn each_identity(
     make: impl Fn(RecordBatch) -> Result<RecordBatch> + Send + Sync + 'static,
 ) -> Result<Batches> {
     let columns: Vec<&str> = ["kind"].iter().chain(&IDENTITY).copied().collect();
-    Ok(each_entry(base, manifests, Some(resolved(Some(&columns))?), make))
+    Ok(each_entry(&base.table, manifests, Some(resolved(Some(&columns))?), make))
+}
+
+/// The entries of manifests that add files which are not `deleted`, with all columns and unknown fields of other writers.
+pub(super) fn live_files(
+    table: &Table,
+    manifests: Vec<ManifestFile>,
+    deleted: &Arc<DeletedIdentities>,
+) -> Batches {
+    let deleted = Arc::clone(deleted);
+    each_entry(table, manifests, None, move |entries| {
+        let added = of_kind(&entries, ADD)?;
+        let live = deleted.live(&added)?;
+        filter_record_batch(&added, &live.into()).map_err(Into::into)
+    })
 }
 
 /// The entries of one kind.

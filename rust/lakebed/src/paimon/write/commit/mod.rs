@@ -28,6 +28,7 @@ mod removed;
 mod restored;
 mod row_ids;
 mod selection;
+mod sorted;
 #[cfg(test)]
 mod tests;
 mod vectors;

@@ -1,0 +1,193 @@
+//! Sorts the entries of manifests (Paimon's `ManifestFileSorter.java`): those of manifests that overlap together, section
+//! after section, so that manifests that are in order already are sorted in memory.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{Array, ArrayRef, BinaryArray, BooleanArray, ListArray, RecordBatch, StructArray};
+use arrow_row::{RowConverter, SortField};
+use arrow_select::nullif::nullif;
+
+use super::live::live_files;
+use super::manifest_writer::CHECKED_EVERY;
+use crate::error::{Result, fitting};
+use crate::paimon::binary_row::decode_rows;
+use crate::paimon::identity::DeletedIdentities;
+use crate::paimon::manifest_list::ManifestFile;
+use crate::paimon::partition::PartitionType;
+use crate::paimon::paths::POSTPONE_BUCKET;
+use crate::paimon::schema::TableSchema;
+use crate::paimon::table::Table;
+use crate::paimon::write::options::is_on;
+use crate::pipeline::{Pipeline, Sink, Source, Width};
+use crate::record::{column, find, typed};
+use crate::spill::HELD_BYTES;
+use crate::write::sorter::{KeyColumns, Sorter};
+
+/// How many entries are sorted at once: a multiple of the number after which the size of a manifest is
+/// checked.
+const SORTED_ROWS: usize = 8 * CHECKED_EVERY;
+
+/// How many sections are sorted at once, while another is written.
+const AT_ONCE: usize = 2;
+
+/// The live entries of manifests, sorted by the values of their partition, then by bucket, or by bucket first; the order
+/// within a bucket is kept. `list` has the records of the manifests; up to `memory_bytes` of entries are held, the others
+/// on disk.
+///
+/// # Errors
+/// Those of the list; of the entries, those of reading.
+pub(super) fn sorted(
+    table: &Table,
+    list: &RecordBatch,
+    manifests: &[ManifestFile],
+    deleted: &Arc<DeletedIdentities>,
+    memory_bytes: Option<usize>,
+) -> Result<impl Iterator<Item = Result<RecordBatch>>> {
+    let adds = |place: &usize| manifests.get(*place).is_some_and(|manifest| manifest.added > 0);
+    let (adding, others): (Vec<usize>, Vec<usize>) = (0..manifests.len()).partition(adds);
+    // Others have no files to sort, and would overlap with many. They are read all the same: a list may be wrong.
+    let others = others.into_iter().map(|place| vec![place]);
+    let sections = others.chain(sections(&bounds(table.schema(), list)?, adding)?);
+    let of_place = |place: usize| manifests.get(place).cloned();
+    let sections = sections.map(|places| places.into_iter().filter_map(of_place).collect());
+    let sections: Vec<Vec<ManifestFile>> = sections.collect();
+    let most = memory_bytes.unwrap_or(HELD_BYTES);
+    let memory_bytes = if sections.len() > 1 { most / AT_ONCE } else { most };
+    let source = SectionSource { table: table.clone(), deleted: Arc::clone(deleted), memory_bytes };
+    Ok(Pipeline::new(source, sections, Width { reads: 1, threads: AT_ONCE }))
+}
+
+/// Reads the manifests of a section and sorts their entries.
+struct SectionSource {
+    table: Table,
+    deleted: Arc<DeletedIdentities>,
+    memory_bytes: usize,
+}
+
+impl Source for SectionSource {
+    type Request = Vec<ManifestFile>;
+    type Bytes = ();
+    type Output = RecordBatch;
+
+    fn read(&self, _section: &Vec<ManifestFile>) -> Result<()> {
+        Ok(())
+    }
+
+    fn make(&self, section: &Vec<ManifestFile>, (): (), give: Sink<'_, RecordBatch>) -> Result<()> {
+        let mut sorter = Sorter::new(sort_keys(self.table.schema()), Some(self.memory_bytes));
+        for entries in live_files(&self.table, section.clone(), &self.deleted) {
+            sorter.push(entries?)?;
+        }
+        for entries in sorter.sorted(SORTED_ROWS)? {
+            if !give(entries?) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn held(&self, entries: &RecordBatch) -> u64 {
+        entries.get_array_memory_size() as u64
+    }
+
+    fn interrupted(&self) -> Result<()> {
+        self.table.storage().interrupted()
+    }
+}
+
+/// The values of the partition, then the bucket, or the bucket first.
+fn sort_keys(schema: &TableSchema) -> impl KeyColumns {
+    let (partition, bucket_first) = (PartitionType::new(schema), is_bucket_first(schema));
+    move |entries: &RecordBatch| {
+        let values = decode_rows(column::<BinaryArray>(entries, "partition")?, &partition.stored)?;
+        let mut columns = values.columns().to_vec();
+        let place = if bucket_first { 0 } else { columns.len() };
+        columns.insert(place, find(entries, "bucket")?);
+        Ok(columns)
+    }
+}
+
+/// Whether the engine sorts the table's manifests by bucket before partition: tables with fixed or postponed buckets whose
+/// options ask for sorted manifests.
+fn is_bucket_first(schema: &TableSchema) -> bool {
+    let is_bucketed = schema.bucket() > 0 || schema.bucket() == POSTPONE_BUCKET;
+    is_bucketed
+        && is_on(schema, "manifest-sort.enabled", false)
+        && !is_on(schema, "data-evolution.enabled", false)
+}
+
+/// The lowest and the highest first sort key of each manifest, null where it is not known; nulls are the lowest.
+fn bounds(schema: &TableSchema, list: &RecordBatch) -> Result<[ArrayRef; 2]> {
+    let partition = PartitionType::new(schema);
+    if partition.stored.is_empty() || is_bucket_first(schema) {
+        return Ok([find(list, "min_bucket")?, find(list, "max_bucket")?]);
+    }
+    let stats = column::<StructArray>(list, "partition_stats")?;
+    let first = |place: usize| -> Result<ArrayRef> {
+        let columns = partition.decode_bounds(typed(stats.column(place), "partition_stats")?)?;
+        fitting(columns.into_iter().next(), "the number of partition columns")
+    };
+    let counts: &ListArray = typed(stats.column(2), "partition_stats")?;
+    let has_none = |counts: ArrayRef| {
+        let counts = counts.as_primitive::<Int64Type>();
+        counts.iter().next() == Some(Some(0))
+    };
+    let may_be_null = counts.iter().map(|counts| Some(!counts.is_some_and(has_none)));
+    Ok([nullif(&first(0)?, &may_be_null.collect::<BooleanArray>())?, first(1)?])
+}
+
+/// The places of manifests, those whose keys overlap together: sections in the order of their keys, each in the order of
+/// the list.
+fn sections([lower, upper]: &[ArrayRef; 2], mut places: Vec<usize>) -> Result<Vec<Vec<usize>>> {
+    let order = RowConverter::new(vec![SortField::new(lower.data_type().clone())])?;
+    let keys = |bounds: &ArrayRef| order.convert_columns(std::slice::from_ref(bounds));
+    let (lowest, highest) = (keys(lower)?, keys(upper)?);
+    places.sort_by(|left, right| lowest.row(*left).cmp(&lowest.row(*right)));
+    let mut sections: Vec<Vec<usize>> = Vec::new();
+    // The highest key of the last section; `None` where it is not known.
+    let mut reached = None;
+    for place in places {
+        let own = upper.is_valid(place).then(|| highest.row(place));
+        match sections.last_mut() {
+            Some(section) if reached.is_none_or(|reached| lowest.row(place) <= reached) => {
+                section.push(place);
+                reached = reached.zip(own).map(|(reached, own)| reached.max(own));
+            }
+            _ => {
+                sections.push(vec![place]);
+                reached = own;
+            }
+        }
+    }
+    sections.iter_mut().for_each(|section| section.sort_unstable());
+    Ok(sections)
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::Int32Array;
+
+    use super::*;
+
+    #[test]
+    fn manifests_are_sorted_together_where_their_keys_overlap() {
+        let of = |bounds: &[(Option<i32>, Option<i32>)]| {
+            let (lower, upper): (Vec<_>, Vec<_>) = bounds.iter().copied().unzip();
+            let bound = |keys: Vec<Option<i32>>| Arc::new(Int32Array::from(keys)) as ArrayRef;
+            sections(&[bound(lower), bound(upper)], (0..bounds.len()).collect()).expect("integers")
+        };
+        let known = |lower: i32, upper: i32| (Some(lower), Some(upper));
+        assert_eq!(of(&[]), Vec::<Vec<usize>>::new());
+        assert_eq!(of(&[known(5, 6), known(1, 2), known(3, 4)]), [[1], [2], [0]]);
+        // An equal key of two manifests is in the order of the list.
+        assert_eq!(of(&[known(3, 4), known(1, 3), known(5, 6)]), [vec![0, 1], vec![2]]);
+        // One reaches over all, though the one after it ends early.
+        assert_eq!(of(&[known(1, 9), known(2, 3), known(4, 5), known(10, 10)]), [vec![0, 1, 2], vec![3]]);
+        // Nulls are lowest, and where nothing is known nothing is apart.
+        assert_eq!(of(&[known(5, 6), (None, Some(2)), known(-3, 1)]), [vec![1, 2], vec![0]]);
+        assert_eq!(of(&[known(5, 6), (None, None), known(1, 2)]), [[0, 1, 2]]);
+        assert_eq!(of(&[known(5, 6), (Some(3), None), known(1, 2)]), [vec![2], vec![0, 1]]);
+    }
+}
