@@ -133,6 +133,8 @@ def pytest_configure(config: pytest.Config) -> None:
     # A worker of the run has them already.
     if _JVM not in options:
         os.environ["JDK_JAVA_OPTIONS"] = f"{options} {_JVM}".strip()
+    # NumPy's threads for matrices, which nobody multiplies here, spin in each of thousands of processes.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if config.pluginmanager.hasplugin("xdist"):
         config.pluginmanager.register(Workers())
 
