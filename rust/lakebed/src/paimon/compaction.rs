@@ -7,6 +7,7 @@ use arrow_row::Rows;
 
 use super::binary_row::KeyOrder;
 use super::schema::TableSchema;
+use super::sections::sections;
 use super::table::Table;
 use super::write::{is_on, memory_size};
 use crate::error::{Error, ErrorKind, Result, fitting};
@@ -435,17 +436,7 @@ impl Tree<'_> {
     fn sections(&self, mut rows: Vec<usize>) -> Vec<Vec<usize>> {
         let [first, last] = &self.keys;
         rows.sort_by_key(|row| (first.row(*row), last.row(*row)));
-        let mut sections: Vec<Vec<usize>> = Vec::new();
-        let mut end = None;
-        for row in rows {
-            match sections.last_mut() {
-                Some(section) if end.is_some_and(|end| first.row(row) <= end) => section.push(row),
-                _ => sections.push(vec![row]),
-            }
-            let is_own = sections.last().is_some_and(|section| section.len() == 1);
-            end = if is_own { Some(last.row(row)) } else { end.max(Some(last.row(row))) };
-        }
-        sections
+        sections(rows, |row| (first.row(row), Some(last.row(row))))
     }
 
     /// The group of sections that are written in one; a file by itself is not, unless it must be.

@@ -23,6 +23,7 @@ mod reach;
 mod rewrite_paths;
 mod scan;
 pub mod schema;
+mod sections;
 mod sidecar;
 pub mod snapshot;
 mod stats;

@@ -18,6 +18,7 @@ use crate::paimon::manifest_list::ManifestFile;
 use crate::paimon::partition::PartitionType;
 use crate::paimon::paths::POSTPONE_BUCKET;
 use crate::paimon::schema::TableSchema;
+use crate::paimon::sections::sections;
 use crate::paimon::table::Table;
 use crate::paimon::write::options::is_on;
 use crate::pipeline::{Pipeline, Sink, Source, Width};
@@ -49,7 +50,7 @@ pub(super) fn sorted(
     let (adding, others): (Vec<usize>, Vec<usize>) = (0..manifests.len()).partition(adds);
     // Others have no files to sort, and would overlap with many. They are read all the same: a list may be wrong.
     let others = others.into_iter().map(|place| vec![place]);
-    let sections = others.chain(sections(&bounds(table.schema(), list)?, adding)?);
+    let sections = others.chain(overlapping(&bounds(table.schema(), list)?, adding)?);
     let of_place = |place: usize| manifests.get(place).cloned();
     let sections = sections.map(|places| places.into_iter().filter_map(of_place).collect());
     let sections: Vec<Vec<ManifestFile>> = sections.collect();
@@ -140,27 +141,13 @@ fn bounds(schema: &TableSchema, list: &RecordBatch) -> Result<[ArrayRef; 2]> {
 
 /// The places of manifests, those whose keys overlap together: sections in the order of their keys, each in the order of
 /// the list.
-fn sections([lower, upper]: &[ArrayRef; 2], mut places: Vec<usize>) -> Result<Vec<Vec<usize>>> {
+fn overlapping([lower, upper]: &[ArrayRef; 2], mut places: Vec<usize>) -> Result<Vec<Vec<usize>>> {
     let order = RowConverter::new(vec![SortField::new(lower.data_type().clone())])?;
     let keys = |bounds: &ArrayRef| order.convert_columns(std::slice::from_ref(bounds));
     let (lowest, highest) = (keys(lower)?, keys(upper)?);
-    places.sort_by(|left, right| lowest.row(*left).cmp(&lowest.row(*right)));
-    let mut sections: Vec<Vec<usize>> = Vec::new();
-    // The highest key of the last section; `None` where it is not known.
-    let mut reached = None;
-    for place in places {
-        let own = upper.is_valid(place).then(|| highest.row(place));
-        match sections.last_mut() {
-            Some(section) if reached.is_none_or(|reached| lowest.row(place) <= reached) => {
-                section.push(place);
-                reached = reached.zip(own).map(|(reached, own)| reached.max(own));
-            }
-            _ => {
-                sections.push(vec![place]);
-                reached = own;
-            }
-        }
-    }
+    places.sort_by_key(|place| lowest.row(*place));
+    let end = |place: usize| upper.is_valid(place).then(|| highest.row(place));
+    let mut sections = sections(places, |place| (lowest.row(place), end(place)));
     sections.iter_mut().for_each(|section| section.sort_unstable());
     Ok(sections)
 }
@@ -172,22 +159,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn manifests_are_sorted_together_where_their_keys_overlap() {
-        let of = |bounds: &[(Option<i32>, Option<i32>)]| {
-            let (lower, upper): (Vec<_>, Vec<_>) = bounds.iter().copied().unzip();
-            let bound = |keys: Vec<Option<i32>>| Arc::new(Int32Array::from(keys)) as ArrayRef;
-            sections(&[bound(lower), bound(upper)], (0..bounds.len()).collect()).expect("integers")
+    fn a_bound_that_is_not_known_is_below_or_above_all() {
+        let of = |lower: [Option<i32>; 3], upper: [Option<i32>; 3]| {
+            let bounds = [lower, upper].map(|keys| Arc::new(Int32Array::from(keys.to_vec())) as ArrayRef);
+            overlapping(&bounds, vec![0, 1, 2]).expect("integers")
         };
-        let known = |lower: i32, upper: i32| (Some(lower), Some(upper));
-        assert_eq!(of(&[]), Vec::<Vec<usize>>::new());
-        assert_eq!(of(&[known(5, 6), known(1, 2), known(3, 4)]), [[1], [2], [0]]);
+        assert_eq!(of([Some(5), Some(1), Some(3)], [Some(6), Some(2), Some(4)]), [[1], [2], [0]]);
         // An equal key of two manifests is in the order of the list.
-        assert_eq!(of(&[known(3, 4), known(1, 3), known(5, 6)]), [vec![0, 1], vec![2]]);
-        // One reaches over all, though the one after it ends early.
-        assert_eq!(of(&[known(1, 9), known(2, 3), known(4, 5), known(10, 10)]), [vec![0, 1, 2], vec![3]]);
-        // Nulls are lowest, and where nothing is known nothing is apart.
-        assert_eq!(of(&[known(5, 6), (None, Some(2)), known(-3, 1)]), [vec![1, 2], vec![0]]);
-        assert_eq!(of(&[known(5, 6), (None, None), known(1, 2)]), [[0, 1, 2]]);
-        assert_eq!(of(&[known(5, 6), (Some(3), None), known(1, 2)]), [vec![2], vec![0, 1]]);
+        assert_eq!(of([Some(3), Some(1), Some(5)], [Some(4), Some(3), Some(6)]), [vec![0, 1], vec![2]]);
+        assert_eq!(of([Some(5), None, Some(-3)], [Some(6), Some(2), Some(1)]), [vec![1, 2], vec![0]]);
+        assert_eq!(of([Some(5), None, Some(1)], [Some(6), None, Some(2)]), [[0, 1, 2]]);
+        assert_eq!(of([Some(5), Some(3), Some(1)], [Some(6), None, Some(2)]), [vec![2], vec![0, 1]]);
     }
 }
