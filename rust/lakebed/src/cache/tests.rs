@@ -5,7 +5,7 @@ use arrow_array::{
     LargeStringArray, NullArray, RecordBatch, StringArray, StructArray,
 };
 use arrow_buffer::Buffer;
-use arrow_schema::{Field, Schema};
+use arrow_schema::{DataType, Field, IntervalUnit, Schema, TimeUnit};
 
 use super::*;
 use crate::record::PackedBatch;
@@ -147,6 +147,26 @@ fn a_part_of_a_batch_takes_what_it_has() {
         let (packed, bytes) = PackedBatch::pack(&part).unwrap();
         assert_eq!(packed.unpack(&part.schema(), &bytes), Some(part));
         assert!(packed.length <= 4096 + 200 * rows, "{rows} rows in {} bytes", packed.length);
+    }
+}
+
+#[test]
+fn types_that_no_array_has_are_refused() {
+    let numbers: ArrayRef = Arc::new(arrow_array::Int32Array::from(vec![1, 2, 3]));
+    let (packed, bytes) = PackedBatch::pack(&RecordBatch::try_from_iter([("x", numbers)]).unwrap()).unwrap();
+    let int = || Box::new(DataType::Int32);
+    for (types, opens) in [
+        (DataType::Int32, true),
+        (DataType::Time32(TimeUnit::Second), true),
+        (DataType::Time32(TimeUnit::Nanosecond), false),
+        (DataType::Time64(TimeUnit::Second), false),
+        (DataType::FixedSizeBinary(-1), false),
+        (DataType::Dictionary(int(), int()), false),
+        (DataType::Interval(IntervalUnit::YearMonth), false),
+    ] {
+        let inner = Field::new("x", types.clone(), true);
+        let schema = Arc::new(Schema::new(vec![inner]));
+        assert_eq!(packed.unpack(&schema, &bytes).is_some(), opens, "{types}");
     }
 }
 

@@ -1,7 +1,8 @@
 //! Ranges of keys that overlap (Paimon's `IntervalPartition.java`).
 
-/// Ranges by their places, which are in the order of their starts: those that overlap together. `range` gives the start
-/// and the end of one; an end that is not known overlaps all that start later.
+/// Groups ranges that overlap, also by way of others. `places` must be in the order of their starts, which groups keep.
+/// `range` gives the start and the end of one, which belongs to it; an end of `None` is not known, and all later ranges are
+/// of its group.
 pub(super) fn sections<K: Ord + Copy>(
     places: Vec<usize>,
     range: impl Fn(usize) -> (K, Option<K>),

@@ -5,18 +5,18 @@ use std::sync::Arc;
 use arrow_array::{Array, RecordBatch, RecordBatchOptions};
 use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, MutableBuffer};
 use arrow_data::{ArrayData, BufferSpec, layout};
-use arrow_schema::{DataType, SchemaRef};
+use arrow_schema::{DataType, SchemaRef, TimeUnit};
 use serde::{Deserialize, Serialize};
 
 /// Each buffer begins at a multiple of this.
 const ALIGNMENT: usize = 64;
-/// Level of the compression: what reads it is as fast after any.
+/// Level of the compression; reading is equally fast at any.
 const LEVEL: i32 = 1;
 
-/// The rows of an array: offsets of lists and texts count no more.
+/// The most rows of an array: offsets of 32 bits reach no further.
 const MOST_ROWS: usize = i32::MAX as usize;
 
-/// What the bytes of a batch do not say.
+/// The description of a batch, without which its bytes say nothing.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct PackedBatch {
     rows: usize,
@@ -59,6 +59,31 @@ impl PackedBatch {
     }
 }
 
+/// Whether arrays of a type are packed. Of others, a hostile file's among them, Arrow has no arrays, or of other parts.
+fn is_packed(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::FixedSizeBinary(size) | DataType::FixedSizeList(_, size) => *size >= 0,
+        DataType::Time32(unit) => matches!(unit, TimeUnit::Second | TimeUnit::Millisecond),
+        DataType::Time64(unit) => matches!(unit, TimeUnit::Microsecond | TimeUnit::Nanosecond),
+        DataType::Null
+        | DataType::Boolean
+        | DataType::Timestamp(..)
+        | DataType::Date32
+        | DataType::Date64
+        | DataType::Decimal128(..)
+        | DataType::Decimal256(..)
+        | DataType::Utf8
+        | DataType::LargeUtf8
+        | DataType::Binary
+        | DataType::LargeBinary
+        | DataType::List(_)
+        | DataType::LargeList(_)
+        | DataType::Struct(_)
+        | DataType::Map(..) => true,
+        data_type => data_type.is_integer() || data_type.is_floating(),
+    }
+}
+
 /// The buffers of arrays, as they are added: of a part of an array only that part.
 #[derive(Default)]
 struct Body {
@@ -76,6 +101,9 @@ impl Body {
 
     /// Adds the buffers of an array, and those of its children.
     fn add_array(&mut self, data: &ArrayData) -> Option<()> {
+        if !is_packed(data.data_type()) {
+            return None;
+        }
         let (from, rows) = (data.offset(), data.len());
         self.lengths.extend([rows, usize::from(data.nulls().is_some())]);
         if let Some(nulls) = data.nulls() {
@@ -157,10 +185,10 @@ impl Arrays<'_> {
     /// The next array, of this type; all that it has is checked.
     fn next(&mut self, data_type: &DataType) -> Option<ArrayData> {
         let (rows, has_nulls) = (*self.lengths.next()?, *self.lengths.next()?);
-        let shape = layout(data_type);
-        if shape.variadic || has_nulls > 1 || rows > MOST_ROWS {
+        if !is_packed(data_type) || has_nulls > 1 || rows > MOST_ROWS {
             return None;
         }
+        let shape = layout(data_type);
         let nulls = if has_nulls == 1 { Some(self.buffer()?) } else { None };
         let buffers = shape.buffers.iter().map(|kind| {
             // What checks offsets takes them for whole ones.
@@ -177,7 +205,6 @@ impl Arrays<'_> {
             | DataType::LargeList(field)
             | DataType::FixedSizeList(field, _)
             | DataType::Map(field, _) => vec![field.data_type()],
-            data_type if data_type.is_nested() => return None,
             _ => Vec::new(),
         };
         let children = children.into_iter().map(|child| self.next(child)).collect::<Option<Vec<_>>>()?;

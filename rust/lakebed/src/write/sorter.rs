@@ -20,12 +20,12 @@ const PIECES: usize = 256;
 const ENTRIES: &str = "the number of entries";
 
 /// Makes the sort keys of entries: one array for each key column, of the same types for all batches.
-pub(crate) trait KeyColumns: Fn(&RecordBatch) -> Result<Vec<ArrayRef>> {}
+pub(crate) trait KeyMaker: Fn(&RecordBatch) -> Result<Vec<ArrayRef>> {}
 
-impl<F: Fn(&RecordBatch) -> Result<Vec<ArrayRef>>> KeyColumns for F {}
+impl<F: Fn(&RecordBatch) -> Result<Vec<ArrayRef>>> KeyMaker for F {}
 
 /// Takes entries in any order and returns them sorted by their keys. The sort is stable.
-pub(crate) struct Sorter<K: KeyColumns> {
+pub(crate) struct Sorter<K: KeyMaker> {
     keys: SortKeys<K>,
     /// How many bytes are held in memory before they are written to disk.
     bound: usize,
@@ -44,7 +44,7 @@ struct SpilledPiece {
     place: SpilledRange,
 }
 
-impl<K: KeyColumns> Sorter<K> {
+impl<K: KeyMaker> Sorter<K> {
     /// Holds up to `bound` bytes in memory; the default is that of other jobs.
     pub(crate) fn new(keys: K, bound: Option<usize>) -> Sorter<K> {
         let (held, runs, bound) = (Vec::new(), Vec::new(), bound.unwrap_or(HELD_BYTES));
@@ -116,13 +116,13 @@ impl<K: KeyColumns> Sorter<K> {
     }
 }
 
-/// KeyColumns as bytes with the same order.
-struct SortKeys<K: KeyColumns> {
+/// Sort keys as bytes with the same order.
+struct SortKeys<K: KeyMaker> {
     keys: K,
     order: Option<RowConverter>,
 }
 
-impl<K: KeyColumns> SortKeys<K> {
+impl<K: KeyMaker> SortKeys<K> {
     /// The keys of entries; `None` where there are no keys.
     fn of(&mut self, entries: &RecordBatch) -> Result<Option<Rows>> {
         let columns = if entries.num_rows() == 0 { Vec::new() } else { (self.keys)(entries)? };
@@ -198,17 +198,17 @@ impl LookedUp {
 }
 
 /// Entries in their order, part by part.
-pub(crate) struct SortedParts<K: KeyColumns> {
+pub(crate) struct SortedParts<K: KeyMaker> {
     source: SortedSource<K>,
     rows: usize,
 }
 
-enum SortedSource<K: KeyColumns> {
+enum SortedSource<K: KeyMaker> {
     InMemory { entries: LookedUp, order: Vec<u32>, next: usize },
     Merged(Merge<K>),
 }
 
-impl<K: KeyColumns> Iterator for SortedParts<K> {
+impl<K: KeyMaker> Iterator for SortedParts<K> {
     type Item = Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Result<RecordBatch>> {
@@ -225,7 +225,7 @@ impl<K: KeyColumns> Iterator for SortedParts<K> {
 }
 
 /// A merge of runs on disk. One piece of each run is in memory.
-struct Merge<K: KeyColumns> {
+struct Merge<K: KeyMaker> {
     keys: SortKeys<K>,
     disk: Spill,
     runs: Vec<Run>,
@@ -256,7 +256,7 @@ impl LoadedPiece {
     }
 }
 
-impl<K: KeyColumns> Merge<K> {
+impl<K: KeyMaker> Merge<K> {
     fn new(keys: SortKeys<K>, disk: Spill, runs: Vec<VecDeque<SpilledPiece>>) -> Result<Merge<K>> {
         let runs: Vec<_> = runs.into_iter().map(|pieces| Run { pieces, now: None }).collect();
         let mut merge = Merge { keys, disk, runs, least: BinaryHeap::new() };
@@ -343,8 +343,8 @@ mod tests {
         RecordBatch::try_from_iter(["key", "number"].into_iter().zip(columns)).expect("two columns")
     }
 
-    /// KeyColumns of the first column, or none.
-    fn first_column(sorts: bool) -> impl KeyColumns {
+    /// The first column as the key, or none.
+    fn first_column(sorts: bool) -> impl KeyMaker {
         move |entries: &RecordBatch| Ok(entries.columns().iter().take(usize::from(sorts)).cloned().collect())
     }
 

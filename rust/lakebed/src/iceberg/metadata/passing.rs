@@ -6,7 +6,7 @@
 /// A value of as many bytes is kept, so that the same one is found by comparing bytes: schemas differ little.
 const LONG: usize = 1024;
 
-/// How many keys are kept, and of how many bytes each.
+/// The most keys that are kept, and the most bytes of each.
 const MOST_KEYS: usize = 64;
 const MOST_KEY_BYTES: usize = 128;
 

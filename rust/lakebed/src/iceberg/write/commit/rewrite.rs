@@ -20,7 +20,7 @@ use crate::iceberg::partition::PartitionSpec;
 use crate::iceberg::prune::{Pruner, Summaries};
 use crate::iceberg::write::{ManifestContent, ManifestLayout};
 use crate::storage::total_size;
-use crate::write::sorter::{KeyColumns, Sorter};
+use crate::write::sorter::{KeyMaker, Sorter};
 
 /// Which manifests of data files are rewritten, and how. Only live entries are kept. Manifests of delete
 /// files are not changed.
@@ -92,7 +92,7 @@ impl Rewrite {
         base: &'r Base,
         spec: &'r PartitionSpec,
         manifests: &[&ManifestFile],
-    ) -> Result<Sorter<impl KeyColumns + use<'r>>> {
+    ) -> Result<Sorter<impl KeyMaker + use<'r>>> {
         let entries = CommitEntries::all(base)?.of_spec(spec);
         let mut sorter = Sorter::new(self.sort_keys(base, spec), self.memory_bytes);
         let live = manifests.iter().filter(|manifest| manifest.may_be_live());
@@ -105,7 +105,7 @@ impl Rewrite {
     }
 
     /// The sort keys of entries of one spec; a partition field of other specs is ignored.
-    fn sort_keys<'r>(&'r self, base: &'r Base, spec: &'r PartitionSpec) -> impl KeyColumns + use<'r> {
+    fn sort_keys<'r>(&'r self, base: &'r Base, spec: &'r PartitionSpec) -> impl KeyMaker + use<'r> {
         move |entries: &RecordBatch| {
             let tuples = tuples(base, spec, entries)?;
             let Some(names) = &self.by else { return Ok(tuples) };

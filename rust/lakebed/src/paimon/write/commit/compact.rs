@@ -158,7 +158,7 @@ impl<'c> RewrittenManifests<'c> {
         let kept = take_record_batch(list, &kept)?;
         if self.how.sort {
             // All manifests are rewritten then.
-            let mut sorted = sorted(&base.table, list, manifests, &self.deleted, self.how.memory_bytes)?;
+            let mut sorted = sorted(&base.table, list, manifests, &self.deleted, self.how.memory_bytes);
             return carried::joined(&[kept, writer.manifests(&mut sorted)?]);
         }
         let manifests = self.rewritten.iter().filter_map(|place| manifests.get(*place));

@@ -1,11 +1,9 @@
-//! Sorts the entries of manifests (Paimon's `ManifestFileSorter.java`): those of manifests that overlap together, section
-//! after section, so that manifests that are in order already are sorted in memory.
+//! Sorts the entries of manifests (Paimon's `ManifestFileSorter.java`). Manifests whose keys overlap are a section; sections
+//! are sorted one after another, each in memory if it fits.
 
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
-use arrow_array::{Array, ArrayRef, BinaryArray, BooleanArray, ListArray, RecordBatch, StructArray};
+use arrow_array::{Array, ArrayRef, BinaryArray, BooleanArray, RecordBatch};
 use arrow_row::{RowConverter, SortField};
 use arrow_select::nullif::nullif;
 
@@ -13,6 +11,7 @@ use super::live::live_files;
 use super::manifest_writer::CHECKED_EVERY;
 use crate::error::{Result, fitting};
 use crate::paimon::binary_row::decode_rows;
+use crate::paimon::fields::SimpleStats;
 use crate::paimon::identity::DeletedIdentities;
 use crate::paimon::manifest_list::ManifestFile;
 use crate::paimon::partition::PartitionType;
@@ -22,42 +21,66 @@ use crate::paimon::sections::sections;
 use crate::paimon::table::Table;
 use crate::paimon::write::options::is_on;
 use crate::pipeline::{Pipeline, Sink, Source, Width};
-use crate::record::{column, find, typed};
+use crate::record::{column, find};
 use crate::spill::HELD_BYTES;
-use crate::write::sorter::{KeyColumns, Sorter};
+use crate::storage::total_size;
+use crate::write::sorter::{KeyMaker, Sorter};
 
 /// How many entries are sorted at once: a multiple of the number after which the size of a manifest is
 /// checked.
 const SORTED_ROWS: usize = 8 * CHECKED_EVERY;
 
-/// How many sections are sorted at once, while another is written.
+/// How many sections are in progress: one is sorted while another is written.
 const AT_ONCE: usize = 2;
+
+/// Sections are joined up to so many bytes of manifests: those of one section are read at once, which is less to wait for
+/// behind a network.
+const JOINED_BYTES: u64 = 4 << 20;
 
 /// The live entries of manifests, sorted by the values of their partition, then by bucket, or by bucket first; the order
 /// within a bucket is kept. `list` has the records of the manifests; up to `memory_bytes` of entries are held, the others
-/// on disk.
+/// on disk. A list that is wrong about the bounds of a manifest, or that it adds files, costs the order, but no entry.
 ///
 /// # Errors
-/// Those of the list; of the entries, those of reading.
+/// Those of reading entries.
 pub(super) fn sorted(
     table: &Table,
     list: &RecordBatch,
     manifests: &[ManifestFile],
     deleted: &Arc<DeletedIdentities>,
     memory_bytes: Option<usize>,
-) -> Result<impl Iterator<Item = Result<RecordBatch>>> {
+) -> impl Iterator<Item = Result<RecordBatch>> {
     let adds = |place: &usize| manifests.get(*place).is_some_and(|manifest| manifest.added > 0);
     let (adding, others): (Vec<usize>, Vec<usize>) = (0..manifests.len()).partition(adds);
-    // Others have no files to sort, and would overlap with many. They are read all the same: a list may be wrong.
-    let others = others.into_iter().map(|place| vec![place]);
-    let sections = others.chain(overlapping(&bounds(table.schema(), list)?, adding)?);
+    // Statistics that cannot be read are bounds that are not known: nothing is apart.
+    let of_list = bounds(table.schema(), list).and_then(|bounds| overlapping(&bounds, adding.clone()));
+    let adding = of_list.unwrap_or_else(|_| vec![adding]);
     let of_place = |place: usize| manifests.get(place).cloned();
-    let sections = sections.map(|places| places.into_iter().filter_map(of_place).collect());
-    let sections: Vec<Vec<ManifestFile>> = sections.collect();
+    let of_places = |places: Vec<usize>| places.into_iter().filter_map(of_place).collect();
+    let sections = joined(adding.into_iter().map(of_places));
     let most = memory_bytes.unwrap_or(HELD_BYTES);
     let memory_bytes = if sections.len() > 1 { most / AT_ONCE } else { most };
     let source = SectionSource { table: table.clone(), deleted: Arc::clone(deleted), memory_bytes };
-    Ok(Pipeline::new(source, sections, Width { reads: 1, threads: AT_ONCE }))
+    // Others have no files to sort, and would overlap with many. They are read all the same: a list may be wrong.
+    let sections = std::iter::once(of_places(others)).chain(sections).collect();
+    Pipeline::new(source, sections, Width { reads: 1, threads: AT_ONCE })
+}
+
+/// Sections, small ones that follow each other as one.
+fn joined(sections: impl Iterator<Item = Vec<ManifestFile>>) -> Vec<Vec<ManifestFile>> {
+    let (mut joined, mut held) = (Vec::<Vec<ManifestFile>>::new(), 0_u64);
+    for section in sections {
+        let bytes = total_size(section.iter().map(|manifest| manifest.file_size));
+        held = held.saturating_add(bytes);
+        match joined.last_mut().filter(|_| held <= JOINED_BYTES) {
+            Some(last) => last.extend(section),
+            None => {
+                joined.push(section);
+                held = bytes;
+            }
+        }
+    }
+    joined
 }
 
 /// Reads the manifests of a section and sorts their entries.
@@ -79,7 +102,12 @@ impl Source for SectionSource {
     fn make(&self, section: &Vec<ManifestFile>, (): (), give: Sink<'_, RecordBatch>) -> Result<()> {
         let mut sorter = Sorter::new(sort_keys(self.table.schema()), Some(self.memory_bytes));
         for entries in live_files(&self.table, section.clone(), &self.deleted) {
-            sorter.push(entries?)?;
+            let entries = entries?;
+            // Tells whether this is still wanted, long before there is something to give.
+            if !give(RecordBatch::new_empty(entries.schema())) {
+                return Ok(());
+            }
+            sorter.push(entries)?;
         }
         for entries in sorter.sorted(SORTED_ROWS)? {
             if !give(entries?) {
@@ -99,7 +127,7 @@ impl Source for SectionSource {
 }
 
 /// The values of the partition, then the bucket, or the bucket first.
-fn sort_keys(schema: &TableSchema) -> impl KeyColumns {
+fn sort_keys(schema: &TableSchema) -> impl KeyMaker {
     let (partition, bucket_first) = (PartitionType::new(schema), is_bucket_first(schema));
     move |entries: &RecordBatch| {
         let values = decode_rows(column::<BinaryArray>(entries, "partition")?, &partition.stored)?;
@@ -119,24 +147,19 @@ fn is_bucket_first(schema: &TableSchema) -> bool {
         && !is_on(schema, "data-evolution.enabled", false)
 }
 
-/// The lowest and the highest first sort key of each manifest, null where it is not known; nulls are the lowest.
+/// The bounds of the first sort column in each manifest, null where they are not known; a null value is the lowest.
 fn bounds(schema: &TableSchema, list: &RecordBatch) -> Result<[ArrayRef; 2]> {
     let partition = PartitionType::new(schema);
     if partition.stored.is_empty() || is_bucket_first(schema) {
         return Ok([find(list, "min_bucket")?, find(list, "max_bucket")?]);
     }
-    let stats = column::<StructArray>(list, "partition_stats")?;
-    let first = |place: usize| -> Result<ArrayRef> {
-        let columns = partition.decode_bounds(typed(stats.column(place), "partition_stats")?)?;
+    let stats = SimpleStats::of(list, "partition_stats")?;
+    let first = |rows: &BinaryArray| {
+        let columns = partition.decode_bounds(rows)?;
         fitting(columns.into_iter().next(), "the number of partition columns")
     };
-    let counts: &ListArray = typed(stats.column(2), "partition_stats")?;
-    let has_none = |counts: ArrayRef| {
-        let counts = counts.as_primitive::<Int64Type>();
-        counts.iter().next() == Some(Some(0))
-    };
-    let may_be_null = counts.iter().map(|counts| Some(!counts.is_some_and(has_none)));
-    Ok([nullif(&first(0)?, &may_be_null.collect::<BooleanArray>())?, first(1)?])
+    let may_be_null = (0..list.num_rows()).map(|row| Some(stats.null_count(row, 0) != Some(0)));
+    Ok([nullif(&first(stats.lower)?, &may_be_null.collect::<BooleanArray>())?, first(stats.upper)?])
 }
 
 /// The places of manifests, those whose keys overlap together: sections in the order of their keys, each in the order of
