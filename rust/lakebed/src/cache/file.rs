@@ -4,7 +4,7 @@
 //! magic ─ checksum of all that follows ─ length of the file ─ length of the header ─ header ─ body of each batch
 //! ```
 //!
-//! The header is JSON: key, schema, and of each batch what its body does not say.
+//! The header is JSON: key, schema, and the description of each batch, of which a body is the packed columns.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Ranges of keys that overlap (Paimon's `IntervalPartition.java`).
+//! Ranges of keys or row ids that overlap (Paimon's `IntervalPartition.java`).
 
 /// Groups ranges that overlap, also by way of others. `places` must be in the order of their starts, which groups keep.
 /// `range` gives the start and the end of one, which belongs to it; an end of `None` is not known, and all later ranges are

@@ -10,6 +10,7 @@ use arrow_buffer::BooleanBuffer;
 use crate::error::{Result, fitting};
 use crate::paimon::fields::texts_at;
 use crate::paimon::schema::TableSchema;
+use crate::paimon::sections::sections;
 use crate::record::column;
 
 /// Where a group has the statistics of a column.
@@ -77,22 +78,15 @@ impl<'s> RowRanges<'s> {
     pub(super) fn groups(&self) -> Result<Vec<OverlappingFiles>> {
         let mut files: Vec<usize> = (0..self.first.len()).filter(|file| self.first.is_valid(*file)).collect();
         files.sort_by_key(|file| self.first.value(*file));
-        let mut groups: Vec<OverlappingFiles> = Vec::new();
-        for file in files {
-            let (first, last) = self.range(file);
-            match groups.last_mut().filter(|group| first <= group.last) {
-                Some(group) => {
-                    group.files.push(file);
-                    group.last = group.last.max(last);
-                }
-                None => groups.push(OverlappingFiles { files: vec![file], rows: 0, first, last }),
-            }
-        }
-        for group in &mut groups {
-            let apart = group.last.checked_sub(group.first).and_then(|apart| apart.checked_add(1));
-            group.rows = fitting(apart, "the number of rows of a range")?;
-        }
-        Ok(groups)
+        let groups = sections(files, |file| (self.first.value(file), Some(self.last[file])));
+        let groups = groups.into_iter().filter_map(|files| {
+            let first = files.iter().map(|file| self.first.value(*file)).min()?;
+            let last = files.iter().map(|file| self.last[*file]).max()?;
+            let apart = last.checked_sub(first).and_then(|apart| apart.checked_add(1));
+            let rows = fitting(apart, "the number of rows of a range");
+            Some(rows.map(|rows| OverlappingFiles { files, rows, first, last }))
+        });
+        groups.collect()
     }
 
     /// The ids of a file's first and last row.
