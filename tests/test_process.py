@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 import sys
 import threading
 import traceback
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 import lakebed
@@ -78,6 +81,34 @@ def test_a_fork_amid_other_threads_decodes():
         thread.join()
 
 
+@forks
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_a_fork_amid_threads_that_read_schemas_waits_for_none_of_them(tmp_path: Path):
+    file, done = tmp_path / "wide.avro", threading.Event()
+    lakebed.avro.write(pa.table({f"column_{number}": [1] for number in range(300)}), file)
+
+    def width() -> int:
+        return len(lakebed.avro.read(file).schema)
+
+    def keep_reading() -> None:
+        while not done.is_set():
+            width()
+
+    def in_time() -> bool:
+        # Not what pytest does then, which is Python.
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.alarm(30)
+        return width() == 300
+
+    with ThreadPoolExecutor(2) as others:
+        found = [others.submit(keep_reading) for _ in range(2)]
+        try:
+            assert all(in_a_fork(in_time) == 0 for _ in range(100))
+        finally:
+            done.set()
+    assert [one.result() for one in found] == [None] * 2
+
+
 def test_eight_threads_at_once_get_the_same_rows():
     table, alone = lakebed.open_table(SAMPLE_TABLE), decoded()
     manifests = {path: lakebed.avro.read(path).to_arrow() for path in MANIFESTS}
@@ -130,4 +161,4 @@ def test_other_threads_run_while_one_decodes():
         return outcome and batch is not None
 
     # One call inflates 50 MB; a busy machine may still wake the other thread too late.
-    assert any(another_ran() for _ in range(10))
+    assert any(another_ran() for _ in range(60))

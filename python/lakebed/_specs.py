@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
+from lakebed._kept import kept
 from lakebed._pyarrow import pa
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Specs:
             rows = rows.set_column(rows.schema.get_field_index(name), name, union)
         return rows
 
-    @cached_property
+    @kept
     def _kinds(self) -> list[frozenset[str]]:
         """The sets of fields that specs lack, the first of them empty."""
         return list(dict.fromkeys((frozenset[str](), *map(frozenset, self.absent.values()))))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING, Protocol, cast
 
 from lakebed import _arrow, _display, _html, _native
 from lakebed._arguments import needing
+from lakebed._kept import kept
 from lakebed._pyarrow import pa
 from lakebed._text import printable
 from lakebed.errors import LakebedError, UnsupportedError
@@ -54,7 +54,7 @@ class Scan:
         self._view_name = view
         self._first = first
 
-    @cached_property
+    @kept
     def schema(self) -> pa.Schema:
         """Names and types of the columns, without reading entries."""
         return pa.schema(self._source)

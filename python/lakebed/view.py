@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from lakebed import _display, _native
 from lakebed._arguments import names, positive
+from lakebed._kept import kept
 from lakebed._keywords import VIEWS, spell_out
 from lakebed._specs import PARTITIONS, SPEC, Specs
 from lakebed._values import to_records
@@ -194,7 +194,7 @@ class ViewScan(Scan):
         """The most rows to return."""
         return self._options.limit
 
-    @cached_property
+    @kept
     def specs(self) -> Specs:
         """By which partitions are shown: the table's specs, none for views whose rows do not say which they
         are of, and for the engine's own tables, which are shown as the engine does.

@@ -43,6 +43,7 @@ mod reader;
 pub mod schema;
 mod threads;
 mod unit;
+mod validators;
 #[cfg(test)]
 #[path = "../tests/common/varint.rs"]
 mod varint;
@@ -56,4 +57,5 @@ pub use limits::{Limits, reserve};
 pub use plan::{Program, Projection, Slot};
 pub use reader::{GuardFactory, ReadOptions, Reader};
 pub use schema::Schema;
+pub use validators::check_names_without_locks;
 pub use writer::{WriteOptions, Writer};

@@ -3,7 +3,7 @@
 //! Avro's Java library checks a type's own name but not its namespace, so files of nested classes
 //! (`org.example.Outer$`) are common. It accepts letters of any script in names of fields, and some writers
 //! store column names there unchanged (`a.b`). apache-avro requires the names of the specification; its
-//! validators can be replaced for the whole process only, which is not for a library to do. So names are
+//! validators can be replaced for the whole process only, which is for a program to do. So names are
 //! resolved here, and apache-avro is given a number for each.
 
 use std::collections::HashMap;

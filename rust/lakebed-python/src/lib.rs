@@ -75,6 +75,8 @@ mod _native {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        // Interpreters fork, and what they then hold is never let go: the module's own apache-avro takes no lock.
+        lakebed_avro::check_names_without_locks();
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         let formats = FORMATS.0.iter().map(|format| format.name);
         module.add("FORMATS", PyTuple::new(module.py(), formats)?)?;

@@ -64,7 +64,7 @@ fn without(text: &str, secret: &str) -> String {
 /// A text of lakebed's own, whose URIs are as [`without_credentials`] has them.
 pub fn without_credentials_in(text: &str) -> Cow<'_, str> {
     match URIS.as_ref() {
-        Some(uris) if text.contains("://") => uris.expression.replace_all(text, uris.replacement),
+        Some(uris) if text.contains("://") => uris.unlocked().replace_all(text, uris.replacement),
         _ => Cow::Borrowed(text),
     }
 }
@@ -78,9 +78,14 @@ struct SecretForm {
 }
 
 impl SecretForm {
+    /// The expression with a lock of its own: after a fork, that of the shared one may be another thread's forever.
+    fn unlocked(&self) -> Regex {
+        self.expression.clone()
+    }
+
     fn replaced(&self, text: String) -> String {
-        let (mut left, mut at) = (String::new(), 0);
-        while let Some(found) = self.expression.captures_at(&text, at) {
+        let (expression, mut left, mut at) = (self.unlocked(), String::new(), 0);
+        while let Some(found) = expression.captures_at(&text, at) {
             let start = found.get(0).map_or(at, |whole| whole.start());
             left.push_str(text.get(at..start).unwrap_or_default());
             left.push_str(&(self.replacement)(&found));
