@@ -20,7 +20,7 @@ import jvm_groups
 import pytest
 import reported
 import spark_sessions
-from java_engine import Engine, IcebergEngines, JavaEngine
+from java_engine import Engine, IcebergEngines, JavaEngine, frugal_jvms
 from paimon_made import MadeTable
 from paimon_plans import Place
 from spark_runtimes import SparkRuntimes, require_python_for_spark
@@ -123,16 +123,8 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-# For all JVMs that tests start, those of Spark's executors, examples and benches too: over a few rows, what
-# the last compiler and the parallel collector would win is less than what they cost.
-_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-
-
 def pytest_configure(config: pytest.Config) -> None:
-    options = os.environ.get("JDK_JAVA_OPTIONS", "")
-    # A worker of the run has them already.
-    if _JVM not in options:
-        os.environ["JDK_JAVA_OPTIONS"] = f"{options} {_JVM}".strip()
+    frugal_jvms()
     # NumPy's threads for matrices, which nobody multiplies here, spin in each of thousands of processes.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if config.pluginmanager.hasplugin("xdist"):

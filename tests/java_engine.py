@@ -22,6 +22,16 @@ ICEBERG_BEFORE = "1.11.0"
 """Iceberg's release before that of `engines/iceberg.xml`: tests ask it too what both may answer otherwise."""
 _MAVEN = ("mvn", "-q", "-B")
 _JVM = ("-Xmx1g", "-Duser.timezone=UTC")
+# Over a few rows, what the last compiler and the parallel collector would win is less than what they cost.
+_FRUGAL = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+
+
+def frugal_jvms() -> None:
+    """Has JVMs that are started from here on take little: those of Maven, Spark, examples, benches too."""
+    options = os.environ.get("JDK_JAVA_OPTIONS", "")
+    # A worker of a run has them already.
+    if _FRUGAL not in options:
+        os.environ["JDK_JAVA_OPTIONS"] = f"{options} {_FRUGAL}".strip()
 
 
 class EngineError(Exception):
@@ -159,6 +169,7 @@ def fetch(project: Path, version: str | None = None) -> None:
 
 
 if __name__ == "__main__":
+    frugal_jvms()
     for pom in sorted(ENGINES.glob("*.xml")):
         fetch(pom)
     fetch(ENGINES / "iceberg.xml", ICEBERG_BEFORE)
