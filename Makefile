@@ -63,11 +63,11 @@ test: ## Run everything once: what check does, with Spark, the Java engines and 
 trust: ## Run everything in its long form: all tables through all doors, both Sparks, kills, fuzzing, sanitizers; hours
 	@.ci/parts.sh trust-python trust-spark-oldest test-servers test-recipes trust-decoder fuzz trust-peers trust-older trust-wheel trust-sanitized
 
-# Two by themselves: what is compiled with the codecs of the reference decoder, or with a client of S3, the wheel cannot use. With lakebed-python, which has no tests, the first takes most of what the wheel has.
-# nice: tests of Python wait now and then, and those of Rust take what that leaves.
+# Two by themselves: the codecs of the reference decoder and the client of S3 are not the wheel's. With lakebed-python, which has no tests, the decoder's
+# take most of what is compiled; optimising them as the wheel would take a minute and win seconds. nice: they take what tests of Python leave.
 test-rust: $(PYTHON) ## Run the Rust tests, the corpora of the fuzzers among them
 	nice cargo test --workspace --exclude lakebed-avro --features lakebed/toy --locked $(AREA)
-	nice cargo test --package lakebed-avro --package lakebed-python --locked $(AREA)
+	nice cargo test --package lakebed-avro --package lakebed-python --config profile.dev.package.lakebed-avro.opt-level=1 --locked $(AREA)
 	nice cargo test --manifest-path rust/lakebed-object-store/Cargo.toml --target-dir target --locked $(AREA)
 
 test-fast: $(CHECKED) ## Run the Python tests that start no JVM
