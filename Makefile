@@ -36,7 +36,7 @@ export SPARK_LOCAL_IP := 127.0.0.1
 # Thousands of small files take as long as half of the tests on a disk: in memory where two gigabytes are left there.
 export PYTEST_DEBUG_TEMPROOT := $(shell .ci/temporary.sh)
 # Make's own flags are no use for cargo, and without what Python compiled every worker rewrites all tests' assertions again.
-unexport MAKEFLAGS PYTHONDONTWRITEBYTECODE
+unexport MAKEFLAGS MFLAGS PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help preflight venv build release check test trust lint lint-rust lint-python lint-stub test-rust test-python test-fast test-spark-oldest test-own-data test-servers test-recipes engines trust-python trust-spark-oldest trust-decoder trust-peers trust-wheel trust-sanitized fuzz fmt bench bench-full bench-check bench-instructions demo sample-tables wheels docs clean
@@ -57,7 +57,7 @@ release: $(RELEASED) ## Build the wheel that users get, and install it into .ven
 check: ## Run what needs no JVM: format, lint, types, Rust and Python (AREA=iceberg: of that area alone); minutes
 	@.ci/parts.sh "lint test-rust test-fast"
 
-test: ## Run everything once: what check does, with Spark, the Java engines and races; a quarter of an hour
+test: ## Run everything once: what check does, with Spark, the Java engines and races; twenty minutes
 	@.ci/parts.sh "lint test-rust engines" "test-python test-spark-oldest"
 
 trust: ## Run everything in its long form: all tables through all doors, both Sparks, kills, fuzzing, sanitizers; hours
