@@ -22,8 +22,6 @@ class kept(cached_property[Value]):  # noqa: N801 - it is written as `property` 
     def __get__(self, instance: object | None, owner: type[Any] | None = None) -> kept[Value] | Value:
         if instance is None or self.attrname is None:
             return super().__get__(instance, owner)
-        known = vars(instance)
-        if self.attrname not in known:
-            known[self.attrname] = self.func(instance)
-        value: Value = known[self.attrname]
+        value = self.func(instance)
+        vars(instance)[self.attrname] = value
         return value

@@ -80,7 +80,7 @@ impl Names {
         let namespace = namespace.as_ref().and_then(Value::as_str).unwrap_or(enclosing);
         let full = full_name(name, namespace);
         let (namespace, own) = full.rsplit_once('.').unwrap_or(("", &full));
-        if !own.starts_with(is_letter) || !own.chars().all(|next| is_letter(next) || next.is_ascii_digit()) {
+        if !is_name(own) {
             return Err(bad_schema(&format!("the name {full:?} does not match {NAME}")));
         }
         let aliases =
@@ -112,8 +112,11 @@ const PRIMITIVE: [&str; 8] = ["null", "boolean", "int", "long", "float", "double
 /// The pattern of a type's own name, as errors show it.
 const NAME: &str = "^[A-Za-z_][A-Za-z0-9_]*$";
 
-fn is_letter(letter: char) -> bool {
-    letter.is_ascii_alphabetic() || letter == '_'
+/// Whether it is a name of the specification, without a namespace.
+pub(crate) fn is_name(text: &str) -> bool {
+    !text.is_empty()
+        && !text.starts_with(|first: char| first.is_ascii_digit())
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
 /// A name with its namespace; with a dot in it, it needs none.

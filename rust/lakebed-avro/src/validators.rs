@@ -8,6 +8,8 @@ use apache_avro::validator::{
     set_schema_namespace_validator,
 };
 
+use crate::names::is_name;
+
 /// Has `apache-avro` check names without regular expressions, in the whole process: for a program that forks
 /// while its threads read files, to call before it parses a schema.
 ///
@@ -23,12 +25,6 @@ pub fn check_names_without_locks() {
 }
 
 struct Specified;
-
-/// Whether it is a name without a namespace: `[A-Za-z_][A-Za-z0-9_]*`.
-fn is_name(text: &str) -> bool {
-    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-    text.bytes().next().is_some_and(|first| !first.is_ascii_digit()) && text.bytes().all(is_word)
-}
 
 fn is_namespace(text: &str) -> bool {
     text.is_empty() || text.split('.').all(is_name)

@@ -4,6 +4,7 @@ use arrow_schema::{DataType, Field, IntervalUnit, Schema as ArrowSchema, TimeUni
 use serde_json::{Value, json};
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::names::is_name;
 
 /// A record schema, as text, for batches of `arrow`: nullable fields are a union with null, with null as
 /// default; times keep their unit (seconds become milliseconds), decimals are bytes, structs are records
@@ -20,10 +21,7 @@ pub fn from_arrow(arrow: &ArrowSchema) -> Result<String> {
 
 fn record_field(field: &Field, parent: &str) -> Result<Value> {
     let name = field.name();
-    let legal = |(place, char): (usize, char)| {
-        char == '_' || char.is_ascii_alphabetic() || (place > 0 && char.is_ascii_digit())
-    };
-    if name.is_empty() || !name.chars().enumerate().all(legal) {
+    if !is_name(name) {
         let message =
             format!("Avro does not allow the field name {name:?}: rename the column, or give a schema");
         return Err(Error::new(ErrorKind::Schema, message).within(name));
