@@ -48,19 +48,23 @@ def server() -> Iterator[str]:
 
 @contextlib.contextmanager
 def _moto() -> Iterator[str]:
-    from moto.server import ThreadedMotoServer
+    from moto.core.base_backend import BackendDict
+    from moto.moto_server.werkzeug_app import MotoRequestHandler, create_backend_app
+    from werkzeug.serving import make_server
 
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
-    moto = ThreadedMotoServer("127.0.0.1", port=0, verbose=False)
-    moto.start()
-    host, port = moto.get_host_and_port()
     # What a server of another module was given is kept for all of this process.
-    reset = http.client.HTTPConnection(host, port)
-    reset.request("POST", "/moto-api/reset")
-    assert reset.getresponse().status == 200
-    reset.close()
-    yield f"{host}:{port}"
-    moto.stop()
+    BackendDict.reset()
+    # Moto's own server asks at each request which of its services is meant, by listing the folders of all.
+    app = create_backend_app("s3")
+    with make_server("127.0.0.1", 0, app, threaded=True, request_handler=MotoRequestHandler) as moto:
+        serving = threading.Thread(target=moto.serve_forever, daemon=True)
+        serving.start()
+        try:
+            yield f"127.0.0.1:{moto.server_port}"
+        finally:
+            moto.shutdown()
+            serving.join()
 
 
 @contextlib.contextmanager

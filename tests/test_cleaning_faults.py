@@ -26,7 +26,7 @@ pytest.importorskip("obstore")
 
 __all__ = ["orders"]
 
-STEP = 1 if THOROUGH else 50
+STEP = 1 if THOROUGH else 30
 """Every so many requests one is refused."""
 
 

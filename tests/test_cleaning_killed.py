@@ -104,7 +104,7 @@ def test_kills_at_requests(does: str, tmp_path: Path) -> None:
             assert made.names("t") == whole
             if not was_killed:
                 break
-            request += 1 if THOROUGH else 25
+            request += 1 if THOROUGH else 16
     assert kills >= (50 if THOROUGH else 2)
 
 

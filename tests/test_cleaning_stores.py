@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 import time
 from collections.abc import Iterator
 from datetime import timedelta
@@ -9,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import object_store
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import small_tables
 from object_store import Answer, Asked
@@ -33,18 +36,32 @@ def server() -> Iterator[str]:
 
 
 class OnStore:
-    """The sample table on a server, with files that nothing names in one of its buckets."""
+    """A Paimon table of two partitions and commits on a server, with files that nothing names in one bucket."""
+
+    bucket = "dt=2026-01-01/bucket-0"
 
     def __init__(self, address: str, library: str, prefix: str) -> None:
         self.prefix, self.library = prefix, library
-        object_store.upload(address, SAMPLE_TABLE, f"{prefix}/t")
+        with tempfile.TemporaryDirectory() as folder:
+            schema = pa.schema([("id", pa.int64()), ("dt", pa.string())])
+            properties = {"bucket": "-1"}
+            table = lakebed.create_table(
+                f"{folder}/t", schema, "paimon", partition_by=["dt"], properties=properties
+            )
+            for dt in ("2026-01-01", "2026-01-02"):
+                rows = pa.table({"id": [1, 2], "dt": [dt, dt]})
+                path = Path(folder, "t", f"dt={dt}", "bucket-0", "data-a.parquet")
+                path.parent.mkdir(parents=True)
+                pq.write_table(rows, path)
+                table = table.append_files(
+                    lakebed.describe_file(table, str(path), rows, columns={"bucket": 0})
+                )
+            object_store.upload(address, Path(folder, "t"), f"{prefix}/t")
         self.store = object_store.client("obstore", address, token=False)
         # Beside the files whose names are patterns, one that those match.
         for name in (*NAMES, "data-7x"):
             self.store.put(f"{prefix}/t/{self.bucket}/{name}.parquet", b"lost")
         self.uri = f"s3://{object_store.BUCKET}/{prefix}/t"
-
-    bucket = "dt=2026-01-01/region=emea/bucket-0"
 
     def opened(self, address: str) -> Table:
         return lakebed.open_table(self.uri, storage=object_store.client(self.library, address))
