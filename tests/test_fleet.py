@@ -200,13 +200,13 @@ def test_a_catalog_and_its_namespaces(tmp_path: Path) -> None:
     configured(tmp_path, lake=catalog.properties)
     done = run_of_catalog(tmp_path, "health", "--catalog", "lake", "-o", "json")
     rows = rows_of(done.stdout)
-    assert done.returncode == 1
+    assert done.exit_code == 1
     found = [(row["name"], row["snapshot_count"]) for row in rows]
     assert found == [("db.orders", 2), ("db.inner.items", 0), ("other.gone", None)]
     done = run_of_catalog(tmp_path, "health", "--catalog", "lake", "db", "--columns", "name", "-o", "json")
-    assert (done.returncode, rows_of(done.stdout)) == (0, [{"name": "db.orders"}, {"name": "db.inner.items"}])
+    assert (done.exit_code, rows_of(done.stdout)) == (0, [{"name": "db.orders"}, {"name": "db.inner.items"}])
     done = run_of_catalog(tmp_path, "find", "--catalog", "lake", "-o", "json")
-    assert done.returncode == 1
+    assert done.exit_code == 1
     assert [row["name"] for row in rows_of(done.stdout)] == ["db.orders", "db.inner.items", "other.gone"]
     # As `health` has it.
     assert (
@@ -227,7 +227,7 @@ def test_a_namespace_that_is_not_there_is_said_to_be_none(tmp_path: Path) -> Non
         said = f"the catalog has no {what} {name}\n"
         for command, before in (("health", ""), ("find", f"{name}: ")):
             done = run_of_catalog(tmp_path, command, "--catalog", "lake", name)
-            assert (done.returncode, done.stderr) == (1, f"error: {before}{said}")
+            assert (done.exit_code, done.stderr) == (1, f"error: {before}{said}")
             assert name not in done.stdout
     done = run_of_catalog(tmp_path, "find", "--catalog", "lake", "empty", "-o", "json")
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert (done.exit_code, done.stdout, done.stderr) == (0, "", "")
