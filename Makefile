@@ -68,7 +68,7 @@ trust: ## Run everything in its long form: all tables through all doors, both Sp
 test-rust: $(PYTHON) ## Run the Rust tests, the corpora of the fuzzers among them
 	nice cargo test --workspace --exclude lakebed-avro --features lakebed/toy --locked $(AREA)
 	nice cargo test --package lakebed-avro --package lakebed-python --config profile.dev.package.lakebed-avro.opt-level=1 --locked $(AREA)
-	nice cargo test --manifest-path rust/lakebed-object-store/Cargo.toml --target-dir target --locked $(AREA)
+	cd rust/lakebed-object-store && nice cargo test --locked $(AREA)
 
 test-fast: $(CHECKED) ## Run the Python tests that start no JVM
 	LAKEBED_QUICK=1 $(PYTEST) -m 'not spark and not jvm' $(ONLY)

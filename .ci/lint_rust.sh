@@ -5,14 +5,16 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# A workspace of its own, which has all crates that programs use. Its pages, of public items alone, are in another folder.
-programs=(--manifest-path rust/lakebed-object-store/Cargo.toml --locked)
+# A workspace of its own, which has all crates that programs use.
+programs=rust/lakebed-object-store
 export RUSTDOCFLAGS='-D warnings -A rustdoc::private-intra-doc-links'
 
 cargo fmt --all --check
-cargo fmt --manifest-path rust/lakebed-object-store/Cargo.toml --check
+(cd $programs && cargo fmt --check)
 cargo clippy --workspace --all-targets --features lakebed/toy --locked -- -D warnings
-cargo clippy "${programs[@]}" --target-dir target --all-targets -- -D warnings
+(cd $programs && cargo clippy --all-targets --locked -- -D warnings)
 cargo doc --quiet --workspace --features lakebed/toy --no-deps --document-private-items --locked
-CARGO_BUILD_BUILD_DIR=target cargo doc --quiet "${programs[@]}" --target-dir target/object-store --no-deps -p lakebed-avro -p lakebed -p lakebed-object-store
+# Pages of public items alone, in another folder. With the examples, for which clippy has checked all dependencies.
+(cd $programs && CARGO_BUILD_BUILD_DIR=../../target cargo doc --quiet --target-dir ../../target/object-store --locked \
+    --no-deps --lib --examples -p lakebed-avro -p lakebed -p lakebed-object-store)
 python .ci/rust_api.py target/object-store/doc "$@"

@@ -29,11 +29,9 @@ EMEA = "region = 'emea'"
 
 @pytest.fixture(scope="module")
 def program() -> Path:
-    target = PROJECT / "target"
-    manifest = PROJECT / "rust" / "lakebed-object-store" / "Cargo.toml"
-    command = ("cargo", "build", "--quiet", "--locked", "--manifest-path", manifest, "--target-dir", target)
-    subprocess.run((*command, "--example", "plan_on_s3"), check=True)
-    return target / "debug" / "examples" / "plan_on_s3"
+    command = ("cargo", "build", "--quiet", "--locked", "--example", "plan_on_s3")
+    subprocess.run(command, cwd=PROJECT / "rust" / "lakebed-object-store", check=True)
+    return PROJECT / "target" / "debug" / "examples" / "plan_on_s3"
 
 
 @pytest.fixture(scope="module")
