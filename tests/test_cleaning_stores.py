@@ -36,7 +36,7 @@ def server() -> Iterator[str]:
 
 
 class OnStore:
-    """A Paimon table of two partitions and commits on a server, with files that nothing names in one bucket."""
+    """A Paimon table of two partitions on a server, with files that nothing names in one of its buckets."""
 
     bucket = "dt=2026-01-01/bucket-0"
 

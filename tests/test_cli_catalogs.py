@@ -51,13 +51,15 @@ def test_a_table_is_named_as_in_the_catalog(tmp_path: Path, where: str) -> None:
     catalog = (tables.far if where == "far" else tables.sqlite)(tmp_path)
     there = tables.orders(catalog)
     configured(tmp_path, lake=catalog.properties)
-    done = started(tmp_path, "files", "--catalog", "lake", "db.orders", "-o", "json", "--columns", "file_path")
+    done = started(
+        tmp_path, "files", "--catalog", "lake", "db.orders", "-o", "json", "--columns", "file_path"
+    )
     assert (done.returncode, done.stderr) == (0, "")
     found = [json.loads(line)["file_path"] for line in done.stdout.splitlines()]
     assert found == lakebed.open_table(there).files().to_arrow()["file_path"].to_pylist()
     first = there.metadata.snapshots[0].snapshot_id
-    done = run(tmp_path, "show", "--catalog", "lake", "db.orders", "--snapshot", str(first), "-o", "json")
-    assert (done.exit_code, str(first) in done.stdout) == (0, True)
+    shown = run(tmp_path, "show", "--catalog", "lake", "db.orders", "--snapshot", str(first), "-o", "json")
+    assert (shown.exit_code, str(first) in shown.stdout) == (0, True)
 
 
 @not_in_check
