@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 import time
 from collections.abc import Iterator
@@ -36,27 +37,28 @@ def server() -> Iterator[str]:
 
 
 class OnStore:
-    """A Paimon table of two partitions on a server, with files that nothing names in one of its buckets."""
+    """A partitioned Paimon table with a tag on a server, and files in one bucket that nothing names."""
 
     bucket = "dt=2026-01-01/bucket-0"
 
     def __init__(self, address: str, library: str, prefix: str) -> None:
         self.prefix, self.library = prefix, library
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name, "t")
             schema = pa.schema([("id", pa.int64()), ("dt", pa.string())])
             properties = {"bucket": "-1"}
-            table = lakebed.create_table(
-                f"{folder}/t", schema, "paimon", partition_by=["dt"], properties=properties
-            )
+            table = lakebed.create_table(folder, schema, "paimon", partition_by=["dt"], properties=properties)
             for dt in ("2026-01-01", "2026-01-02"):
                 rows = pa.table({"id": [1, 2], "dt": [dt, dt]})
-                path = Path(folder, "t", f"dt={dt}", "bucket-0", "data-a.parquet")
+                path = folder / f"dt={dt}" / "bucket-0" / "data-a.parquet"
                 path.parent.mkdir(parents=True)
                 pq.write_table(rows, path)
                 table = table.append_files(
                     lakebed.describe_file(table, str(path), rows, columns={"bucket": 0})
                 )
-            object_store.upload(address, Path(folder, "t"), f"{prefix}/t")
+            (folder / "tag").mkdir()
+            shutil.copy(folder / "snapshot" / "snapshot-2", folder / "tag" / "tag-kept")
+            object_store.upload(address, folder, f"{prefix}/t")
         self.store = object_store.client("obstore", address, token=False)
         # Beside the files whose names are patterns, one that those match.
         for name in (*NAMES, "data-7x"):
