@@ -17,6 +17,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -49,15 +50,17 @@ def server() -> Iterator[str]:
 @contextlib.contextmanager
 def _moto() -> Iterator[str]:
     from moto.core.base_backend import BackendDict
-    from moto.moto_server.werkzeug_app import MotoRequestHandler, create_backend_app
+    from moto.moto_server import werkzeug_app
     from werkzeug.serving import make_server
 
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     # What a server of another module was given is kept for all of this process.
     BackendDict.reset()
-    # Moto's own server asks at each request which of its services is meant, by listing the folders of all.
-    app = create_backend_app("s3")
-    with make_server("127.0.0.1", 0, app, threaded=True, request_handler=MotoRequestHandler) as moto:
+    app: Any = werkzeug_app.DomainDispatcherApplication(werkzeug_app.create_backend_app)
+    # Which of its services is meant it would find at each request by listing the folders of all.
+    app.get_backend_for_host = cache(app.get_backend_for_host)
+    handler = werkzeug_app.MotoRequestHandler
+    with make_server("127.0.0.1", 0, app, threaded=True, request_handler=handler) as moto:
         serving = threading.Thread(target=moto.serve_forever, daemon=True)
         serving.start()
         try:
