@@ -49,25 +49,22 @@ def server() -> Iterator[str]:
 
 @contextlib.contextmanager
 def _moto() -> Iterator[str]:
-    from moto.core.base_backend import BackendDict
-    from moto.moto_server import werkzeug_app
-    from werkzeug.serving import make_server
+    from moto.server import ThreadedMotoServer
 
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
-    # What a server of another module was given is kept for all of this process.
-    BackendDict.reset()
-    app: Any = werkzeug_app.DomainDispatcherApplication(werkzeug_app.create_backend_app)
+    moto = ThreadedMotoServer("127.0.0.1", port=0, verbose=False)
+    moto.start()
     # Which of its services is meant it would find at each request by listing the folders of all.
-    app.get_backend_for_host = cache(app.get_backend_for_host)
-    handler = werkzeug_app.MotoRequestHandler
-    with make_server("127.0.0.1", 0, app, threaded=True, request_handler=handler) as moto:
-        serving = threading.Thread(target=moto.serve_forever, daemon=True)
-        serving.start()
-        try:
-            yield f"127.0.0.1:{moto.server_port}"
-        finally:
-            moto.shutdown()
-            serving.join()
+    serving: Any = moto._server
+    serving.app.get_backend_for_host = cache(serving.app.get_backend_for_host)
+    host, port = moto.get_host_and_port()
+    # What a server of another module was given is kept for all of this process.
+    reset = http.client.HTTPConnection(host, port)
+    reset.request("POST", "/moto-api/reset")
+    assert reset.getresponse().status == 200
+    reset.close()
+    yield f"{host}:{port}"
+    moto.stop()
 
 
 @contextlib.contextmanager

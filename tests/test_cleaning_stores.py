@@ -12,9 +12,9 @@ from typing import Any
 
 import object_store
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 import small_tables
+from file_rows import file_rows
 from object_store import Answer, Asked
 
 import lakebed
@@ -49,13 +49,8 @@ class OnStore:
             properties = {"bucket": "-1"}
             table = lakebed.create_table(folder, schema, "paimon", partition_by=["dt"], properties=properties)
             for dt in ("2026-01-01", "2026-01-02"):
-                rows = pa.table({"id": [1, 2], "dt": [dt, dt]})
-                path = folder / f"dt={dt}" / "bucket-0" / "data-a.parquet"
-                path.parent.mkdir(parents=True)
-                pq.write_table(rows, path)
-                table = table.append_files(
-                    lakebed.describe_file(table, str(path), rows, columns={"bucket": 0})
-                )
+                path = small_tables.data(folder, f"dt={dt}/bucket-0/data-a.parquet")
+                table = table.append_files(file_rows(path, partition={"dt": dt}, bucket=0))
             (folder / "tag").mkdir()
             shutil.copy(folder / "snapshot" / "snapshot-2", folder / "tag" / "tag-kept")
             object_store.upload(address, folder, f"{prefix}/t")
