@@ -138,15 +138,12 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     if hasattr(config, "workeroutput"):
         config.workeroutput[_OUTPUT] = (config.stash.get(_FIGURES, []), config.stash[_COMPARED])
         return
-    if session.exitstatus == pytest.ExitCode.OK and reported.failures(config, *_passed(config)):
+    if session.exitstatus == pytest.ExitCode.OK and reported.failures(config, _passed(config)):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
-def _passed(config: pytest.Config) -> tuple[int, list[pytest.TestReport]]:
-    """How many tests passed, and the reports of all phases of all tests."""
-    stats = _stats(config)
-    phases = [report for name in ("", "passed", "failed", "error") for report in stats.get(name, [])]
-    return len(stats.get("passed", [])), phases
+def _passed(config: pytest.Config) -> int:
+    return len(_stats(config).get("passed", []))
 
 
 def _stats(config: pytest.Config) -> dict[str, list[Any]]:
@@ -155,13 +152,13 @@ def _stats(config: pytest.Config) -> dict[str, list[Any]]:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    passed, reports = _passed(config)
+    stats, passed = _stats(config), _passed(config)
+    phases = [report for name in ("", "passed", "failed", "error") for report in stats.get(name, [])]
     sections = {
         "figures": [f"{goal:<40} {found}" for goal, found in config.stash.get(_FIGURES, [])],
-        "skipped": reported.skips(str(report.longrepr[2]) for report in _stats(config).get("skipped", [])),
-        "slowest files": reported.slowest(reports),
-        "over budget": reported.over_budget(reported.seconds_of_files(reports)),
-        "not enough": reported.failures(config, passed, reports),
+        "skipped": reported.skips(str(report.longrepr[2]) for report in stats.get("skipped", [])),
+        "slowest files": reported.slowest(phases),
+        "not enough": reported.failures(config, passed),
     }
     for name, lines in sections.items():
         if lines:
