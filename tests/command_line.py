@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -20,6 +21,14 @@ def moved(relocate: Mapping[str, str]) -> tuple[str, ...]:
 
 
 MOVED = moved(SAMPLE_MOVED)
+
+
+def configure_catalogs(folder: Path, **catalogs: Mapping[str, object]) -> None:
+    """Writes PyIceberg's configuration: the properties of each catalog."""
+    lines = ["catalog:"]
+    for name, properties in catalogs.items():
+        lines += [f"  {name}:", *(f"    {key}: {value}" for key, value in properties.items())]
+    (folder / ".pyiceberg.yaml").write_text("\n".join(lines))
 
 
 def run(*words: object) -> Result:

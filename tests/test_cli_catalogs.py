@@ -10,6 +10,7 @@ from pathlib import Path
 import command_line
 import pytest
 from click.testing import Result
+from command_line import configure_catalogs
 from interpreters import ran
 from trust import not_in_check
 
@@ -39,18 +40,11 @@ def started(home: Path, *words: str, **environment: str) -> subprocess.Completed
     return ran("-c", CODE, *words, environment=known | environment)
 
 
-def configured(folder: Path, **catalogs: dict[str, str]) -> None:
-    lines = ["catalog:"]
-    for name, properties in catalogs.items():
-        lines += [f"  {name}:", *(f"    {key}: {value}" for key, value in properties.items())]
-    (folder / ".pyiceberg.yaml").write_text("\n".join(lines))
-
-
 @pytest.mark.parametrize("where", ["near", pytest.param("far", marks=not_in_check)])
 def test_a_table_is_named_as_in_the_catalog(tmp_path: Path, where: str) -> None:
     catalog = (tables.far if where == "far" else tables.sqlite)(tmp_path)
     there = tables.orders(catalog)
-    configured(tmp_path, lake=catalog.properties)
+    configure_catalogs(tmp_path, lake=catalog.properties)
     done = started(
         tmp_path, "files", "--catalog", "lake", "db.orders", "-o", "json", "--columns", "file_path"
     )
@@ -72,7 +66,7 @@ def test_the_environment_names_catalogs_too(tmp_path: Path) -> None:
 
 
 def test_what_is_not_there_is_one_line(tmp_path: Path) -> None:
-    configured(tmp_path, lake=tables.sqlite(tmp_path).properties)
+    configure_catalogs(tmp_path, lake=tables.sqlite(tmp_path).properties)
     for name in ("db.nothing", "nowhere.orders"):
         done = run(tmp_path, "files", "--catalog", "lake", name)
         assert (done.exit_code, done.stderr) == (1, f"error: the catalog has no table {name}\n")
@@ -87,7 +81,7 @@ def test_what_is_not_there_is_one_line(tmp_path: Path) -> None:
 
 def test_a_catalog_that_cannot_be_reached_keeps_its_password(tmp_path: Path) -> None:
     uri = f"odd://user:{tables.catalog_files.SECRET}@host/db"
-    configured(tmp_path, lake={"uri": uri}, sql={"uri": uri, "type": "sql"})
+    configure_catalogs(tmp_path, lake={"uri": uri}, sql={"uri": uri, "type": "sql"})
     for name in ("lake", "sql"):
         done = run(tmp_path, "files", "--catalog", name, "db.orders")
         assert done.exit_code == 2
@@ -102,7 +96,7 @@ def test_a_configuration_that_cannot_be_read_is_one_line(tmp_path: Path) -> None
 
 
 def test_what_pyiceberg_lacks_is_said(tmp_path: Path) -> None:
-    configured(tmp_path, lake={"type": "sql", "uri": "sqlite://"})
+    configure_catalogs(tmp_path, lake={"type": "sql", "uri": "sqlite://"})
     (tmp_path / "sqlalchemy.py").write_text("raise ImportError\n")
     path = os.pathsep.join([str(tmp_path), str(Path(__file__).parent)])
     done = started(tmp_path, "files", "--catalog", "lake", "db.orders", PYTHONPATH=path)
@@ -119,7 +113,7 @@ def test_without_pyiceberg_it_is_said_how_to_get_it(tmp_path: Path) -> None:
 
 def test_advice_names_the_table_as_its_catalog_does(tmp_path: Path) -> None:
     catalog, _ = tables.lake(tmp_path)
-    configured(tmp_path, lake=catalog.properties)
+    configure_catalogs(tmp_path, lake=catalog.properties)
     (tmp_path / "lakebed.toml").write_text("[thresholds]\nmanifests = 0\nsnapshots = 0\n")
     named = ("--catalog", "lake", "db.orders")
     environment = {"XDG_CONFIG_HOME": str(tmp_path / "none")}

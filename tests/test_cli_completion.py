@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from command_line import configure_catalogs
 from interpreters import ran
 from shells import SHELLS, Shell
 
@@ -26,8 +27,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tables = pytest.importorskip("catalog_tables")
     catalog = tables.sqlite(folder)
     tables.orders(catalog, commits=1)
-    lines = ["catalog:", "  lake:", *(f"    {key}: {value}" for key, value in catalog.properties.items())]
-    (folder / ".pyiceberg.yaml").write_text("\n".join(lines))
+    configure_catalogs(folder, lake=catalog.properties)
     return folder
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import run
+from command_line import configure_catalogs, run
 from interpreters import ran
 
 import lakebed
@@ -129,10 +129,12 @@ def test_catalogs_are_loaded(bare: Path) -> None:
     tables = pytest.importorskip("catalog_tables")
     catalog = tables.sqlite(bare)
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        lines = ["catalog:", "  lake:", *(f"    {key}: {value}" for key, value in catalog.properties.items())]
-        lines += ["  broken:", f"    uri: odd://user:{CANARY}@host/db", "  silent:"]
-        lines += ["    type: rest", f"    uri: http://127.0.0.1:{silent.getsockname()[1]}"]
-        (bare / ".pyiceberg.yaml").write_text("\n".join(lines))
+        configure_catalogs(
+            bare,
+            lake=catalog.properties,
+            broken={"uri": f"odd://user:{CANARY}@host/db"},
+            silent={"type": "rest", "uri": f"http://127.0.0.1:{silent.getsockname()[1]}"},
+        )
         done, checks = doctor("--timeout", "8")
     assert done.returncode == 1
     states = {name: check["state"] for (section, name), check in checks.items() if section == "catalogs"}

@@ -16,6 +16,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from command_line import configure_catalogs
 from iceberg_commits import files
 from planned_parts import SECRET, in_parts, whole
 
@@ -230,9 +231,7 @@ def test_storage_that_fails_is_of_the_server() -> None:
 def run(lake: tuple[Any, Any], tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
     """Starts the command with the catalog `lake` in PyIceberg's configuration."""
     properties = {name: lake[0].properties[name] for name in ("uri", "warehouse")}
-    settings = {"type": "sql", **properties}.items()
-    lines = ["catalog:", "  lake:", *(f"    {name}: {value}" for name, value in settings)]
-    (tmp_path / ".pyiceberg.yaml").write_text("\n".join(lines))
+    configure_catalogs(tmp_path, lake={"type": "sql", **properties})
 
     begun: list[subprocess.Popen[str]] = []
 
