@@ -12,10 +12,9 @@ from typing import Any
 
 import documents
 import pytest
-from command_line import run
+from command_line import configure_catalogs, run
 from counting_storage import CountingStorage
 from local_storage import LocalStorage
-from test_cli_catalogs import configured
 from test_cli_catalogs import run as run_of_catalog
 from test_cli_terminal import few_snapshots, terminal
 
@@ -197,7 +196,7 @@ def test_a_catalog_and_its_namespaces(tmp_path: Path) -> None:
     catalog.create_table("other.gone", orders.schema())
     metadata = catalog.load_table("other.gone").metadata_location
     Path(metadata.removeprefix("file://")).unlink()
-    configured(tmp_path, lake=catalog.properties)
+    configure_catalogs(tmp_path, lake=catalog.properties)
     done = run_of_catalog(tmp_path, "health", "--catalog", "lake", "-o", "json")
     rows = rows_of(done.stdout)
     assert done.exit_code == 1
@@ -222,7 +221,7 @@ def test_a_catalog_and_its_namespaces(tmp_path: Path) -> None:
 def test_a_namespace_that_is_not_there_is_said_to_be_none(tmp_path: Path) -> None:
     catalog, _ = tables.lake(tmp_path)
     catalog.create_namespace("empty")
-    configured(tmp_path, lake=catalog.properties)
+    configure_catalogs(tmp_path, lake=catalog.properties)
     for name, what in (("nowhere", "namespace"), ("db.nothing", "table or namespace")):
         said = f"the catalog has no {what} {name}\n"
         for command, before in (("health", ""), ("find", f"{name}: ")):
