@@ -20,7 +20,6 @@ ENGINES = Path(__file__).resolve().with_name("engines")
 _BUILT = ENGINES.parents[1] / "build" / "engines"
 ICEBERG_BEFORE = "1.11.0"
 """Iceberg's release before that of `engines/iceberg.xml`: tests ask it too what both may answer otherwise."""
-_MAVEN = ("mvn", "-q", "-B")
 _JVM = ("-Xmx1g", "-Duser.timezone=UTC")
 # Over a few rows, what the last compiler and the parallel collector would win is less than what they cost.
 _FRUGAL = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
@@ -137,12 +136,11 @@ def _class_path(pom: Path, set_to: tuple[str, ...]) -> str:
     kept = _BUILT / f"{pom.stem}-{asked[:16]}.classpath"
     if kept.is_file() and all(Path(jar).is_file() for jar in kept.read_text().split(os.pathsep)):
         return kept.read_text()
-    goal = ("-f", str(pom), "dependency:build-classpath", f"-Dmdep.outputFile={kept}", *set_to)
-    offline = subprocess.run([*_MAVEN, "-o", *goal], capture_output=True, check=False)
-    if offline.returncode != 0:
-        online = subprocess.run([*_MAVEN, *goal], capture_output=True, text=True, check=False)
-        if online.returncode != 0:
-            pytest.skip(f"Maven has no {pom.stem} engine: {(online.stdout or online.stderr).strip()[:200]}")
+    # Of fixed versions, so that no network is needed where all are in the repository.
+    goal = ("mvn", "-q", "-B", "-f", str(pom), "dependency:build-classpath", f"-Dmdep.outputFile={kept}")
+    found = subprocess.run([*goal, *set_to], capture_output=True, text=True, check=False)
+    if found.returncode != 0:
+        pytest.skip(f"Maven has no {pom.stem} engine: {(found.stdout or found.stderr).strip()[:200]}")
     return kept.read_text()
 
 
