@@ -137,8 +137,8 @@ def _class_path(pom: Path, set_to: tuple[str, ...]) -> str:
     if kept.is_file() and all(Path(jar).is_file() for jar in kept.read_text().split(os.pathsep)):
         return kept.read_text()
     # Of fixed versions, so that no network is needed where all are in the repository.
-    goal = ("mvn", "-q", "-B", "-f", str(pom), "dependency:build-classpath", f"-Dmdep.outputFile={kept}")
-    found = subprocess.run([*goal, *set_to], capture_output=True, text=True, check=False)
+    command = ("mvn", "-q", "-B", "-f", str(pom), "dependency:build-classpath", f"-Dmdep.outputFile={kept}")
+    found = subprocess.run([*command, *set_to], capture_output=True, text=True, check=False)
     if found.returncode != 0:
         pytest.skip(f"Maven has no {pom.stem} engine: {(found.stdout or found.stderr).strip()[:200]}")
     return kept.read_text()
